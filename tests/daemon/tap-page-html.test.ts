@@ -205,7 +205,7 @@ describe('the tap page as HTML', () => {
       )
       return Buffer.byteLength(tapPage(page, settings).body)
     }
-    expect(sized('A name of some length & more', 30, 80)).toBeLessThan(50_000)
+    expect(sized('A name of some length & more', 30, 80)).toBeLessThan(30_000)
     expect(sized('"'.repeat(100_000), 500, 100_000)).toBeLessThan(500_000)
   })
 

@@ -14,7 +14,7 @@ import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actio
 import { calendarQuery } from './calendar.ts'
 import type { Action, ActionName, Collected, Failure, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
-import { describePiece } from './piece.ts'
+import { describePiece, tokenOnPage } from './piece.ts'
 import { publicPath } from './public-page.ts'
 import { claimsOfBrowser } from './registration.ts'
 import { reserveOn, type TriedReserve } from './reserve-state.ts'
@@ -116,13 +116,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     piece: {
       ...described,
       kind: token ? 'token' : page?.item ? 'item' : 'chip',
-      token: token && {
-        chainId: token.chainId,
-        chainName: deps.explorers.chainName(token.chainId),
-        contractAddress: token.contractAddress,
-        tokenId: token.tokenId,
-        url: deps.explorers.token(token),
-      },
+      token: token && tokenOnPage(token, deps),
       owner: owner && (isYours ? { ...owner, isYours } : owner),
       ...(known?.isUnowned ? { isUnowned: true } : {}),
     },

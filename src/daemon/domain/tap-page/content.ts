@@ -40,6 +40,8 @@ export interface Piece {
         contractAddress: string
         tokenId: string
         url: string | undefined
+        /** Where its metadata is, below the base URL; undefined: it has none. */
+        dataPath?: string | undefined
       }
     | undefined
   /** undefined: unknown, or the chain did not answer in time. */

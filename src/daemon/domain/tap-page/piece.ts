@@ -1,4 +1,6 @@
 import { ExactNumber, isJsonObject, type JsonObject, parseObject } from '../../../values/json.ts'
+import type { Explorers } from '../../chain/explorers.ts'
+import type { LocatedToken } from '../../store/phygitals/tokens.ts'
 import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
 import { type Picture, type Piece, type PieceSection, sectionNames } from './content.ts'
 
@@ -19,7 +21,7 @@ const nothing: PieceDescription = {
 
 // A page has to stay small, however large its metadata is.
 const maxLengths = { name: 1000, description: 5000, value: 500, section: 1500, url: 2000 }
-const maxCounts = { attributes: 60, pictures: 24, rows: 20 }
+const maxCounts = { pictures: 24, rows: 20 }
 
 /**
  * Reads marketplace metadata; oversized values are left out.
@@ -42,6 +44,16 @@ export function describePiece(metadata: string | null, item: ItemOfPage | undefi
   }
 }
 
+export function tokenOnPage(token: LocatedToken, { explorers }: { explorers: Explorers }): Piece['token'] {
+  const { chainId, contractAddress, tokenId, metadata } = token
+  return {
+    ...{ chainId, contractAddress, tokenId },
+    chainName: explorers.chainName(chainId),
+    url: explorers.token(token),
+    dataPath: metadata === null ? undefined : `/metadata/${chainId}/${contractAddress}/${tokenId}`,
+  }
+}
+
 function ofMetadata(text: string | null): PieceDescription {
   // Exceptions cost as much as rendering a page's text.
   const metadata: JsonObject | undefined = text === null ? undefined : parseObject(text)
@@ -59,10 +71,7 @@ function ofMetadata(text: string | null): PieceDescription {
     description: textWithin(description, maxLengths.description),
     ...shownOf(image, shown),
     // The edition stands at the top of the page.
-    attributes: traits
-      .filter((one) => !isEdition(one))
-      .flatMap(traitOf)
-      .slice(0, maxCounts.attributes),
+    attributes: traits.filter((one) => !isEdition(one)).flatMap(traitOf),
     sections: sectionNames.flatMap((name) => sectionOf(name, metadata[name])),
     edition: editionOf(metadata.edition, traits),
   }

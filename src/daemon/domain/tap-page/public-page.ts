@@ -7,7 +7,7 @@ import { type Brand, brandOf } from '../access/brand.ts'
 import { notFound } from '../errors/errors.ts'
 import type { Piece, TapPage } from './content.ts'
 import { type OwnerDeps, ownerOnPage } from './owner.ts'
-import { describePiece } from './piece.ts'
+import { describePiece, tokenOnPage } from './piece.ts'
 import { heldSince, readStory, type StoryEntry, storyEntries } from './story.ts'
 
 /** What everyone sees who has the address of a chip's page. Without the UID, and without anything that can be done. */
@@ -74,13 +74,7 @@ export async function readPublicPage(
     piece: {
       ...describePiece(token?.metadata ?? null, item),
       kind: token ? 'token' : item ? 'item' : 'chip',
-      token: token && {
-        chainId: token.chainId,
-        chainName: deps.explorers.chainName(token.chainId),
-        contractAddress: token.contractAddress,
-        tokenId: token.tokenId,
-        url: deps.explorers.token(token),
-      },
+      token: token && tokenOnPage(token, deps),
       owner: known?.owner,
     },
     tamper,

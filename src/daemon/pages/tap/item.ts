@@ -2,6 +2,7 @@ import { uidToColons } from '../../../nfc/uid.ts'
 import { httpsUrl } from '../../../values/media-url.ts'
 import type { Picture, TapPage } from '../../domain/tap-page/content.ts'
 import { isVideo } from '../../domain/tap-page/piece.ts'
+import type { Budget } from './budget.ts'
 import { type Html, html } from './html.ts'
 import { mediaOf } from './media.ts'
 import type { PageSettings } from './settings.ts'
@@ -13,7 +14,7 @@ type PieceContent = Pick<TapPage, 'piece' | 'tamper'>
 
 /** The name that stands for the whole page. */
 export const titleOf = (
-  { piece }: PieceContent,
+  { piece }: Pick<PieceContent, 'piece'>,
   settings: PageSettings,
   otherwise = stringsOf(settings).fallbackTitle,
 ): string => brief(piece.name?.trim() ?? '', 300) || otherwise
@@ -77,8 +78,12 @@ export const ifYours = (yours: string, text: string): Html =>
 const shortText = 420
 
 /** A long text is folded after its first sentences. */
-export function description({ piece }: PieceContent, settings: PageSettings): Html {
-  const text = brief(piece.description?.trim() ?? '', 8000)
+export function description(
+  { piece }: Pick<PieceContent, 'piece'>,
+  settings: PageSettings,
+  budget: Budget,
+): Html {
+  const text = budget.text(piece.description?.trim() ?? '', 0.5)
   if (text === '') return html``
   const cut = text.length > shortText ? endOfSentence(text) : text.length
   const first = html`<p class="said" dir="auto">${text.slice(0, cut).trimEnd()}</p>`
@@ -103,19 +108,20 @@ const lastEnd = (text: string, pattern: RegExp): number => {
 }
 
 /** A scrollable row that the keyboard can reach, without a script. */
-export function gallery(content: PieceContent, settings: PageSettings): Html {
+export function gallery(content: Pick<PieceContent, 'piece'>, settings: PageSettings, budget: Budget): Html {
   const { gallery: label, pictureOf } = stringsOf(settings)
   const title = titleOf(content, settings)
-  const pictures = content.piece.gallery.slice(0, maxPictures).flatMap((picture, index) => {
+  const shown = content.piece.gallery.flatMap((picture) => {
     const url = mediaOf(picture.url, settings)
-    return url ? [one(url, picture, pictureOf({ name: title, index: index + 1 }))] : []
+    return url ? [{ url, picture }] : []
   })
+  const pictures = budget.rows(shown, 0.7, ({ url, picture }, index) =>
+    one(url, picture, pictureOf({ name: title, index: index + 1 })),
+  )
   if (pictures.length === 0) return html``
   return html`<section aria-labelledby="gallery-title"><h2 id="gallery-title">${label}</h2>
 <ul class="gallery" tabindex="0" aria-labelledby="gallery-title">${pictures}</ul></section>`
 }
-
-const maxPictures = 24
 
 const one = (url: string, picture: Picture, name: string): Html =>
   html`<li>${
@@ -124,16 +130,18 @@ const one = (url: string, picture: Picture, name: string): Html =>
       : html`<img src="${url}" alt="${name}" width="600" height="600" loading="lazy" fetchpriority="low" decoding="async" referrerpolicy="no-referrer">`
   }</li>`
 
-// More would make the first view too large.
-const maxAttributes = 60
-
-export function attributes({ piece }: PieceContent, settings: PageSettings): Html {
-  const shown = piece.attributes.slice(0, maxAttributes)
-  if (shown.length === 0) return html``
-  const rows = shown.map(
+export function attributes(
+  { piece }: Pick<PieceContent, 'piece'>,
+  settings: PageSettings,
+  budget: Budget,
+): Html {
+  const rows = budget.rows(
+    piece.attributes,
+    0.6,
     ({ name, value }) =>
       html`<div><dt><bdi>${brief(name, 100) || '–'}</bdi></dt><dd><bdi>${brief(value, 400)}</bdi></dd></div>`,
   )
+  if (rows.length === 0) return html``
   return html`<section aria-labelledby="attributes-title"><h2 id="attributes-title">${stringsOf(settings).attributes}</h2>
 <dl class="grid">${rows}</dl></section>`
 }

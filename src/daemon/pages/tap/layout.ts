@@ -4,17 +4,15 @@ import type { Brand } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
 import { printStyle } from './print.ts'
 import { faviconPath, type Page, type PageSettings, pathOf, type Style } from './settings.ts'
-import { style } from './style.ts'
+import { type StylePart, styleWith } from './style.ts'
 import { palettes, properties } from './theme.ts'
 
 const plain: Pick<Brand, 'color' | 'background'> = { color: null, background: null }
 
 interface Theme {
-  scheme: string
-  /** Color of the background. */
-  light: string
-  dark: string
   style: Style
+  /** What its pages have in their head. */
+  head: Html
 }
 
 // Cached: computing colours takes longer than the rest of a page, and teams are few.
@@ -22,8 +20,12 @@ const looks = new Map<string, Theme>()
 const maxLooks = 1000
 
 /** @param only whatever the device prefers */
-function lookOf({ color, background }: typeof plain, only: PageSettings['scheme']): Theme {
-  const key = `${color} ${background} ${only ?? ''}`
+function lookOf(
+  { color, background }: typeof plain,
+  only: PageSettings['scheme'],
+  parts: readonly StylePart[],
+): Theme {
+  const key = `${color} ${background} ${only} ${parts}`
   const known = looks.get(key)
   if (known) return known
   const { light, dark } = palettes({ color, background })
@@ -38,19 +40,27 @@ function lookOf({ color, background }: typeof plain, only: PageSettings['scheme'
   // A logo is drawn for the team's own background, or else for a light page.
   const plate =
     background === null ? `${inDark}{.team img{background:${light.paper};object-position:center}}` : ''
-  const css = `:root{color-scheme:${scheme}}${colors}${style}${plate}${printStyle(color)}`
+  const css = `:root{color-scheme:${scheme}}${colors}${styleWith(parts)}${plate}${printStyle(color)}`
   const hash = `sha256-${createHash('sha256').update(css).digest('base64')}`
-  const look = {
-    ...{ scheme, light: light.paper, dark: dark.paper },
-    style: { css, bytes: Buffer.from(css), hash },
-  }
+  const head = html`<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="${scheme}">
+<meta name="theme-color" content="${light.paper}" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="${dark.paper}" media="(prefers-color-scheme: dark)">`
+  const look = { style: { css, bytes: Buffer.from(css), hash }, head }
   if (looks.size >= maxLooks) looks.clear()
   looks.set(key, look)
   return look
 }
 
+/** The style of a team's pages that have these parts. */
+export const styleOf = (brand: typeof plain, { scheme }: PageSettings, parts: readonly StylePart[]): Style =>
+  lookOf(brand, scheme, parts).style
+
 interface LayoutOptions {
   brand?: typeof plain | undefined
+  parts?: readonly StylePart[]
   script?: string | undefined
   /** More of the head. */
   head?: Html
@@ -64,22 +74,17 @@ export function layout(
   title: string,
   main: Html,
   settings: PageSettings,
-  { brand = plain, script, head }: LayoutOptions = {},
+  { brand = plain, parts = [], script, head }: LayoutOptions = {},
 ): Page {
   const { language, nonce } = settings
-  const { scheme, light, dark, style } = lookOf(brand, settings.scheme)
+  const look = lookOf(brand, settings.scheme, parts)
   const start = html`<!doctype html>
 <html lang="${language}" dir="${textDirections[language]}">
 <head>
 <meta charset="utf-8">
 <style${nonce && html` nonce="${nonce}"`}>`.text
   const rest = html`</style>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="${scheme}">
-<meta name="theme-color" content="${light}" media="(prefers-color-scheme: light)">
-<meta name="theme-color" content="${dark}" media="(prefers-color-scheme: dark)">
+${look.head}
 <title>${title}</title>
 <link rel="icon" href="${pathOf(settings, faviconPath)}" type="image/png" sizes="64x64">
 ${head}
@@ -90,5 +95,5 @@ ${main}
 </body>
 </html>
 `.text
-  return { body: start + style.css + rest, parts: [start, style, rest] }
+  return { body: start + look.style.css + rest, parts: [start, look.style, rest] }
 }

@@ -45,6 +45,7 @@ ${path && html`<ul class="links"><li><a href="${pathOf(settings, path)}">${strin
     settings,
     {
       brand,
+      parts: ['notice'],
       head: openGraph(
         { title, description, image, siteName: brand.name, url: path && settings.home + path },
         settings,

@@ -1,11 +1,11 @@
 import type { PublicPage } from '../../domain/tap-page/public-page.ts'
 import { type Html, html } from './html.ts'
-import { attributes, description, gallery, hero, tamperRow, titleOf } from './item.ts'
+import { hero, tamperRow, titleOf } from './item.ts'
 import { layout } from './layout.ts'
 import { openGraph } from './link-preview.ts'
 import { mediaOf } from './media.ts'
+import { pieceTexts } from './piece-texts.ts'
 import type { Page, PageSettings } from './settings.ts'
-import { sections, story } from './story.ts'
 import { stringsOf } from './strings/strings.ts'
 import { teamName } from './team.ts'
 import { brief, party } from './wording.ts'
@@ -15,16 +15,13 @@ export function publicPage(content: PublicPage, plain: PageSettings): Page {
   const settings = { ...plain, ownWords: content.ownWords }
   const { brand, piece, path } = content
   const title = titleOf(content, settings, stringsOf(settings).publicPage.fallbackTitle)
-  const main = html`<header>${teamName(brand, settings)}</header>
+  const top = html`<header>${teamName(brand, settings)}</header>
 <main data-public>
 ${hero(content, settings)}
 ${heading(content, title, settings)}
-${share(`${settings.home}${path}`, title, settings)}
-${description(content, settings)}
-${gallery(content, settings)}
-${attributes(content, settings)}
-${sections(piece, settings)}
-${story(content.story, settings, false)}
+${share(`${settings.home}${path}`, title, settings)}`
+  const main = html`${top}
+${pieceTexts(content, settings, { others: [top], isFolded: false })}
 ${about(settings)}
 </main>`
   const head = openGraph(

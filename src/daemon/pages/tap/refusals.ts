@@ -71,6 +71,7 @@ ${pictogram}
 <p>${advice}</p>
 </main>`,
     settings,
+    { parts: ['notice'] },
   )
 }
 
@@ -114,6 +115,6 @@ ${team?.publicPage && html`<ul class="links"><li><a href="${pathOf(settings, tea
 ${team && teamLinks(team.links, settings)}
 </main>`,
     settings,
-    { brand: team?.brand },
+    { brand: team?.brand, parts: ['notice'] },
   )
 }

@@ -6,7 +6,7 @@
  * while it would leave less than a finger's breadth of the button to press; it covers so much of the field as a whole,
  * because the button is still below the screen then.
  */
-export const style = `
+const style = `
 html{--side:min(1.25rem,5.5vw);--pad:min(1.15rem,4.5vw);--bar:3.5rem;--gap:1.25rem;scroll-padding-block:1rem calc(var(--bar) + .5rem)}
 *{box-sizing:border-box;min-width:0}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -87,6 +87,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .bar,.bar a::before{animation-timeline:--button-seen;animation-range:entry 0% entry 60%}
 .bar a::before{animation-timeline:--field-seen}
 @keyframes gone{from,to{visibility:hidden}}@keyframes veil{from,to{visibility:visible}}}
+/*collect*/
 .choices{display:grid;gap:.5rem;margin-block-end:.25rem}
 .choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
 .choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}
@@ -96,6 +97,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .choices .artwork{inline-size:3.5rem;block-size:3.5rem}
 .choices .room{font-size:.9rem;line-height:1.4}
 .choices .room::after,.choices .room::before{padding-block-end:.4rem;font-weight:500}
+/*all*/
 [type=checkbox]{flex:none;inline-size:1.35rem;block-size:1.35rem;margin:0;accent-color:var(--button)}
 .field input{inline-size:100%;min-block-size:2.9rem;padding:.6rem min(.8rem,3vw);border:1.5px solid var(--edge);border-radius:.65rem;background:var(--field);color:var(--ink);font:inherit}
 ::placeholder{color:var(--soft);opacity:1}
@@ -119,6 +121,7 @@ form~.room [role=status],.choices [role=status]{padding:0;border:0;background:no
 form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
+/*claim*/
 .card:has(>.moment){min-block-size:max(22.5rem,55.25rem - 117vw)}
 .moment{position:relative;display:grid;grid-template-columns:minmax(0,1fr);gap:.6rem}
 .moment:empty{position:absolute}
@@ -132,9 +135,12 @@ form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 .acts button{flex:1 1 auto;padding-inline:.4rem}
 .acts .share{display:contents}
 .acts .hint{position:absolute;inset-block-start:100%;max-inline-size:100%;font-size:.8rem;white-space:nowrap;overflow-x:auto}
+/*all*/
 @media (scripting:none){.share,.acts{display:none}}
+/*claim*/
 .moment{clip-path:inset(-4px)}
 .moment.later{clip-path:inset(0 50%)}
+/*all*/
 section>h2{margin-block-end:.75rem}
 .card h2{margin:0}
 .gallery{display:flex;gap:.75rem;overflow-x:auto;scroll-snap-type:x mandatory;margin-inline:calc(-1*var(--side));padding-inline:var(--side);scroll-padding-inline:var(--side);padding-block-end:.5rem}
@@ -152,9 +158,11 @@ summary::after{content:"";flex:none;inline-size:.5em;block-size:.5em;margin-inli
 details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
 .technical{border-block-start:1px solid var(--line);padding-block-start:.5rem}
 .technical dl{display:grid;gap:.75rem;margin-block-end:.75rem}
+/*notice*/
 .notice{min-block-size:100vh;align-content:center;gap:.75rem;padding-block:2rem}
 header+.notice{min-block-size:calc(100vh - 5rem)}
 .pictogram{fill:none;stroke:var(--accent);stroke-width:3;stroke-linecap:round;margin-block-end:.5rem}
+/*all*/
 .story{list-style:none;margin:0;padding:0;display:grid;gap:.75rem}
 .story time{display:block;font-size:.85rem;color:var(--soft)}
 .share{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem 1rem}
@@ -164,6 +172,7 @@ header+.notice{min-block-size:calc(100vh - 5rem)}
 @media (min-width:36rem){.pair{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);align-items:start;gap:2rem;width:min(68rem,100%)}header:has(+.pair){display:grid;grid-template-columns:inherit;width:min(68rem,100%)}.pair .hero img{object-position:50% 0}.hero{position:sticky;inset-block-start:1rem;margin-inline:0;max-block-size:calc(100vh - 5rem)}}
 @media (min-width:60rem){.pair{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}
 @media (forced-colors:active){.pictogram{stroke:CanvasText}.card,button,.tick,[role=status][data-state]{border:1px solid}}
+/*claim*/
 @media print{
 @page{margin:15mm}
 main:has(.kept)>:not(.about),header:has(+main .kept),.about:has(.kept)>:not(:has(.kept)),.card:has(>.kept)>:not(.kept),.acts{display:none!important}
@@ -176,4 +185,16 @@ main:has(.kept){inline-size:auto;padding:0}
 .kept .what{max-block-size:none;font-size:1.7rem}
 .kept dl{font-size:1rem}
 }
-`.replaceAll('\n', '')
+`
+
+/** What only some pages have; its rules stand between its name and the next one. */
+export type StylePart = 'collect' | 'claim' | 'notice'
+
+const [first = '', ...others] = style.split('/*')
+const blocks = others.map((block) => block.split('*/\n'))
+
+export const styleWith = (parts: readonly StylePart[]): string =>
+  blocks
+    .filter(([name]) => name === 'all' || parts.some((part) => part === name))
+    .reduce((text, [, rules]) => text + rules, first)
+    .replaceAll('\n', '')

@@ -2,12 +2,13 @@ import { keyOf, type TapPage } from '../../domain/tap-page/content.ts'
 import { cardsOfActions, timeLine } from './cards.ts'
 import { laidOut } from './collect.ts'
 import { type Html, html } from './html.ts'
-import { attributes, description, gallery, heading, hero, technical, titleOf } from './item.ts'
+import { heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
+import { pieceTexts } from './piece-texts.ts'
 import { reserveCard, reserveKey } from './reserve.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
-import { sections, story } from './story.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
+import type { StylePart } from './style.ts'
 import { teamLinks, teamName } from './team.ts'
 import { genuineSince } from './times.ts'
 
@@ -19,26 +20,38 @@ export function tapPage(found: TapPage, plain: PageSettings, isRefused = false):
   const content = laidOut(found)
   const settings = { ...plain, ownWords: content.ownWords }
   const picture = hero(content, settings)
-  const main = html`${banner(content, settings)}
-<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${content.collected && html` data-layout="collect"`}${picture.text !== '' && html` class="pair"`}${textsOfScript(stringsOf(settings))}>
+  const head = banner(content, settings)
+  const top = html`${heading(content, settings)}
+${actions(content, settings)}`
+  const end = html`${teamLinks(content.links, settings)}
+${technical(content, settings)}`
+  const texts = textsOfScript(stringsOf(settings))
+  const parts = partsOf(content)
+  const others = [head, picture, top, end, texts]
+  const piece = pieceTexts(content, settings, { others, parts, isFolded: true })
+  const main = html`${head}
+<main data-ref="${content.ref}" data-live="${pathOf(settings, '/t/live')}" data-check-at="${pathOf(settings, '/t/check')}"${content.collected && html` data-layout="collect"`}${picture.text !== '' && html` class="pair"`}${texts}>
 ${picture}
 <div class="about">
-${heading(content, settings)}
-${actions(content, settings)}
-${description(content, settings)}
-${gallery(content, settings)}
-${attributes(content, settings)}
-${sections(content.piece, settings)}
-${story(content.story ?? [], settings, true)}
-${teamLinks(content.links, settings)}
-${technical(content, settings)}
+${top}
+${piece}
+${end}
 </div>
 </main>`
   const { brand } = content
   const title = titleOf(content, settings)
   const { problem } = stringsOf(settings)
-  return layout(isRefused ? problem({ title }) : title, main, settings, { brand, script: settings.script })
+  return layout(isRefused ? problem({ title }) : title, main, settings, {
+    ...{ brand, parts },
+    script: settings.script,
+  })
 }
+
+// An open page stays as it was laid out.
+const partsOf = ({ actions, collected }: TapPage): StylePart[] => [
+  ...(actions.length > 0 ? ['claim' as const] : []),
+  ...(collected ? ['collect' as const] : []),
+]
 
 /** Comes first, because it answers the tap: the chip is genuine, and who owns it. */
 function banner(content: TapPage, settings: PageSettings): Html {

@@ -44,6 +44,8 @@ export const de: Messages = {
       'Diese Seite erzählt von dem Stück und beweist nichts. Nur ein Telefon, das an den Chip gehalten wird, zeigt, dass das Stück echt ist.',
   },
   readOn: 'Weiterlesen',
+  more: 'Zu diesem Stück gibt es mehr, als auf diese Seite passt.',
+  moreData: 'Alle Daten ansehen',
   nothingToDo: 'Dieser Scan beweist, dass der Chip echt ist. Mehr gibt es hier nicht zu tun.',
   links: 'Mehr',
   gallery: 'Bilder',

@@ -48,6 +48,8 @@ export const en = {
       'This page tells about the piece, and proves nothing. Only a phone that is held to the chip shows that the piece is genuine.',
   },
   readOn: 'Read on',
+  more: 'There is more about this piece than fits on this page.',
+  moreData: 'See all of its data',
   nothingToDo: 'This tap is proof that the chip is genuine. There is nothing else to do with it.',
   links: 'More',
   gallery: 'Pictures',

@@ -23,6 +23,8 @@ export const es: Messages = {
   sealClosed: 'intacto',
   sealOpened: 'abierto, visto así por primera vez el {day, date}',
   readOn: 'Seguir leyendo',
+  more: 'De esta pieza hay más que contar de lo que cabe en esta página.',
+  moreData: 'Ver todos los datos',
   nothingToDo: 'Este escaneo demuestra que el chip es auténtico. Aquí no hay nada más que hacer.',
   links: 'Más',
   gallery: 'Imágenes',

@@ -23,6 +23,8 @@ export const fr: Messages = {
   sealClosed: 'intact',
   sealOpened: 'ouvert, constaté pour la première fois le {day, date}',
   readOn: 'Lire la suite',
+  more: 'Il y a plus à dire de cet objet que cette page n’en peut contenir.',
+  moreData: 'Voir toutes les données',
   nothingToDo: 'Ce scan prouve que la puce est authentique. Il n’y a rien d’autre à faire ici.',
   links: 'En savoir plus',
   gallery: 'Images',

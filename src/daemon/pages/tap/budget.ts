@@ -1,0 +1,52 @@
+import { type Html, html } from './html.ts'
+import { brief } from './wording.ts'
+
+/** However much else there is. */
+const minBytes = 1500
+
+/** What the texts of a piece may take of a page, which has to stay small for a phone, whatever its metadata has. */
+export class Budget {
+  #left: number
+  /** Something was left out. */
+  isSpent = false
+
+  constructor(bytes: number) {
+    this.#left = Math.max(bytes, minBytes)
+  }
+
+  /** @param share of what is left @returns the first ones, as many as fit */
+  rows<T>(all: readonly T[], share: number, render: (one: T, index: number) => Html): Html[] {
+    const reserved = this.#left * (1 - share)
+    const shown: Html[] = []
+    for (const [index, one] of all.entries()) {
+      const row = render(one, index)
+      const left = this.#left - Buffer.byteLength(row.text)
+      if (left < reserved) {
+        this.isSpent = true
+        break
+      }
+      this.#left = left
+      shown.push(row)
+    }
+    return shown
+  }
+
+  /** @returns the beginning of the text, as much as fits; empty: next to nothing would */
+  text(text: string, share: number): string {
+    const bytesOf = (shown: string) => Buffer.byteLength(html`${shown}`.text)
+    const bytes = bytesOf(text)
+    const most = this.#left * share
+    if (bytes <= most) {
+      this.#left -= bytes
+      return text
+    }
+    this.isSpent = true
+    if (most < 100) return ''
+    this.#left -= most
+    // Characters differ in length, but hardly from one part of a text to another.
+    let shown = text
+    for (let now = bytes; now > most; now = bytesOf(shown))
+      shown = brief(text, Math.floor(Math.min(0.95, most / now) * (shown.length - 1)))
+    return shown
+  }
+}
