@@ -6,6 +6,7 @@ import { measureBulk } from './figures/bulk.mjs'
 import { measureChain } from './figures/chain.mjs'
 import { measureChipsCurve } from './figures/chips-curve.mjs'
 import { measureConnectionsCurve } from './figures/connections-curve.mjs'
+import { measureConsole } from './figures/console.mjs'
 import { measureField } from './figures/field.mjs'
 import { measureHttp } from './figures/http.mjs'
 import { measureImport } from './figures/import.mjs'
@@ -28,6 +29,7 @@ import { profileTo } from './lib/profile.mjs'
 import { reasonOf, within } from './lib/within.mjs'
 
 const figures = {
+  console: measureConsole,
   field: measureField,
   http: measureHttp,
   bulk: measureBulk,

@@ -1,4 +1,4 @@
-// npm run bench [-- --quick] [--json] [--page] [--only http|bulk|import|chain|chips-curve|connections-curve|field|large|nfc|peers|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE] [--beside CHECKOUT]:
+// npm run bench [-- --quick] [--json] [--page] [--only http|bulk|import|chain|chips-curve|connections-curve|console|field|large|nfc|peers|postgres|sheets|starts|tap-page|webhooks|used-ref|…] [--profile FILE] [--beside CHECKOUT]:
 // prints one table of what is measured against its limit; --json: one object instead, as lib/results.mjs describes it; --page: measures what docs/performance.md shows and writes that too, with --only
 // that part of it. --beside: each figure of another checkout too, built before, in turn with this one's. --profile keeps a CPU profile of the daemon under the HTTP figures. Each figure is a process of its own with a deadline of its own: one that fails or hangs is a row
 // that says so, and costs the others nothing. Ends with 1 where a figure failed, and with 2 where it was asked for what there is not.
@@ -25,6 +25,7 @@ const full = {
   'chips-curve': { seconds: 240, rounds: 3, window: 0.8, sizes: [1e3, 1e4, 1e5, 1e6] },
   'connections-curve': { seconds: 240, rounds: 3, window: 0.6, most: 512 },
   chain: { seconds: 360, rounds: 5, tokens: 1000, waited: 100, blockSeconds: 2 },
+  console: { seconds: 300, rounds: 3, window: 8 },
   large: { seconds: 480, chips: 1_000_000, taps: 5_000_000, edited: 200_000, atLeast: 10 },
   nfc: { seconds: 180, rounds: 5, chips: 11 },
   peers: { seconds: 180, rounds: 5, window: 1.5 },
@@ -46,6 +47,7 @@ const quick = {
   'chips-curve': { seconds: 120, rounds: 1, window: 0.5, sizes: [1e3, 1e4, 1e5] },
   'connections-curve': { seconds: 120, rounds: 1, window: 0.3, most: 128 },
   chain: { seconds: 240, rounds: 2, tokens: 500, waited: 40, blockSeconds: 1 },
+  console: { seconds: 150, rounds: 1, window: 5 },
   large: { seconds: 240, chips: 200_000, taps: 1_000_000, edited: 100_000, atLeast: 4 },
   nfc: { seconds: 90, rounds: 2, chips: 6 },
   peers: { seconds: 90, rounds: 2, window: 0.8 },
@@ -61,8 +63,8 @@ const quick = {
 }
 
 const curves = ['chips-curve', 'connections-curve']
-/** They take minutes: measured where they are asked for. */
-const asked = [...curves, 'ten-million']
+/** They take minutes, or a browser: measured where they are asked for. */
+const asked = [...curves, 'console', 'ten-million']
 
 /** For the page: as many chips as fit into minutes, and a part of the figures, so that it takes a quarter of an hour. */
 const onPage = ['http', 'peers', ...curves]
