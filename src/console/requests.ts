@@ -10,7 +10,6 @@ type Scopes = { readonly [K in EndpointKey]?: Endpoints[K]['scope'] }
 export const reads = {
   'GET /admin/whoami': 'read',
   'GET /admin/teams': 'read',
-  'GET /admin/taps': 'read',
   'GET /admin/taps/pulse': 'read',
   'GET /admin/items': 'read',
   'GET /admin/chips': 'read',

@@ -27,7 +27,7 @@ interface Screen {
 
 /** In the order of the navigation. */
 const all: readonly Screen[] = [
-  { name: 'now', to: '/now', view: NowScreen, needs: 'GET /admin/taps' },
+  { name: 'now', to: '/now', view: NowScreen, needs: 'GET /admin/taps/pulse' },
   { name: 'chips', to: '/chips', view: ChipsScreen, needs: 'GET /admin/chips/:uid' },
   { name: 'chip', under: 'chips', view: ChipScreen, needs: 'GET /admin/chips/:uid' },
   { name: 'batches', to: '/batches', view: BatchesScreen, needs: 'GET /admin/batches' },

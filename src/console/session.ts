@@ -31,3 +31,9 @@ export const currentSession = (): ConsoleSession => {
 
 /** What the credential may not do is not shown. */
 export const may = (key: ReadKey | ActKey): boolean => session?.may.includes(key) ?? false
+
+/**
+ * For what changes with transactions, deliveries and claims: these events are not told by team, so a credential of one is
+ * told nothing of them.
+ */
+export const askEveryMs = (): number => (currentSession().who?.team === null ? 30_000 : 5000)

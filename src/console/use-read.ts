@@ -27,7 +27,7 @@ interface Again {
 export function useRead<K extends ReadKey>(
   key: K,
   request: RequestOf<K> | undefined,
-  { on = [], restMs = 1000, everyMs }: Again = {},
+  { on = [], restMs = 1500, everyMs }: Again = {},
 ): Reading<AnswerOf<K>> {
   const [state, setState] = useState<Omit<Reading<AnswerOf<K>>, 'reload'>>({
     data: undefined,

@@ -10,15 +10,15 @@ afterEach(() => app.close())
 /** An application with one stream, and what feeds it. */
 async function serve(keepAliveMs?: number) {
   app = Fastify({ forceCloseConnections: 'idle' })
-  const listeners = new Set<(text: string) => void>()
+  const listeners = new Set<(line: { text: string }) => void>()
   const lines = new LiveLines(app, keepAliveMs)
   app.get('/', async (_request, reply) =>
-    lines.send<string>(reply, {
+    lines.send<{ text: string }>(reply, {
       follow: (tell) => {
         listeners.add(tell)
         return () => listeners.delete(tell)
       },
-      toLine: (text) => text,
+      toLine: (line) => line,
       mayGoOn: () => true,
     }),
   )
@@ -44,7 +44,7 @@ test('a reader that does not read is dropped after a bounded number of bytes, an
   socket.pause()
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await expect.poll(() => listeners.size).toBe(1)
-  const big = 'x'.repeat(100_000)
+  const big = { text: 'x'.repeat(100_000) }
   for (let n = 0; n < 1000 && listeners.size > 0; n++) {
     for (const tell of listeners) tell(big)
     await new Promise(setImmediate)

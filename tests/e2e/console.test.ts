@@ -81,7 +81,7 @@ test('a link opens the console once, by a cookie of its port', async () => {
 test('other hosts, origins and ports, and cookies alone, get nothing', async () => {
   const console = await startConsole(environmentOf(daemon))
   const session = await enter(console.link)
-  const api = `${console.origin}/api/admin/taps`
+  const api = `${console.origin}/api/admin/taps/pulse`
   expect((await ask(api, session)).status).toBe(200)
   expect((await ask(api, { ...session, host: 'evil.example' })).status).toBe(421)
   expect(
@@ -95,7 +95,7 @@ test('other hosts, origins and ports, and cookies alone, get nothing', async () 
     (await ask(api, { ...session, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' })).status,
   ).toBe(403)
   expect((await ask(`${console.origin}/now`, { ...session, 'sec-fetch-dest': 'iframe' })).status).toBe(405)
-  for (const path of ['/api/admin/taps', '/stream', '/session'])
+  for (const path of ['/api/admin/taps/pulse', '/stream', '/session'])
     for (const part of [
       {},
       { cookie: session.cookie ?? '' },

@@ -14,7 +14,7 @@ export function isStillAllowed({ reauthenticate }: FastifyRequest): boolean {
 interface Live<T> {
   /** @param end called when there are no more lines */
   follow(onEvent: (event: T) => void, end: () => void): () => void
-  toLine(event: T): unknown
+  toLine(event: T): object
   /** Checked before each line, including keep-alives, so that lost permissions take effect. */
   mayGoOn(): boolean
 }
@@ -27,14 +27,19 @@ const closeGrace = 1000
 interface Format {
   type: string
   keepAlive: string
-  text(line: unknown): string
+  text(line: object): string
 }
 
-export const jsonLines: Format = {
-  type: 'application/x-ndjson',
-  keepAlive: '\n',
-  text: (line) => `${JSON.stringify(line)}\n`,
+/** What several readers are told is written once. */
+const written = new WeakMap<object, string>()
+
+function jsonLine(line: object): string {
+  const text = written.get(line) ?? `${JSON.stringify(line)}\n`
+  written.set(line, text)
+  return text
 }
+
+export const jsonLines: Format = { type: 'application/x-ndjson', keepAlive: '\n', text: jsonLine }
 
 /** Server-sent events, all of one name. A comment keeps the connection. */
 export const serverSentEvents = (name: string): Format => ({

@@ -5,7 +5,7 @@ import { Plot } from '../../parts/plot.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { formatAgo, useNow } from '../../parts/time.tsx'
 import { useTeam } from '../../router.tsx'
-import { currentSession } from '../../session.ts'
+import { askEveryMs, currentSession } from '../../session.ts'
 import { useRead } from '../../use-read.ts'
 import { formatNumber, formatShort, locale } from '../../words/language.ts'
 import { shell } from '../../words/shell.ts'
@@ -37,7 +37,7 @@ export function ChainScreen() {
   const stats = useRead(
     'GET /admin/transactions/stats',
     { query: { team } },
-    { on: ['transactions'], restMs: 2000, everyMs },
+    { on: ['transactions'], restMs: 2000, everyMs: askEveryMs() },
   )
   return (
     <div class="screen">

@@ -4,6 +4,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { StateBadge, type Tone } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
+import { askEveryMs } from '../../session.ts'
 import { usePages } from '../../use-pages.ts'
 import { useRead } from '../../use-read.ts'
 import { formatShort } from '../../words/language.ts'
@@ -36,7 +37,7 @@ export function Transactions({ stats, team, withTeam }: TransactionsProps) {
   const { data, problem, reload } = useRead(
     'GET /admin/transactions',
     { query },
-    { on: ['transactions'], everyMs: 30_000 },
+    { on: ['transactions'], everyMs: askEveryMs() },
   )
   const {
     rows,

@@ -4,7 +4,7 @@ import { Empty, Loading, Problem } from '../../parts/empty.tsx'
 import { Figure } from '../../parts/panel.tsx'
 import { Plot } from '../../parts/plot.tsx'
 import { useTeam } from '../../router.tsx'
-import { currentSession } from '../../session.ts'
+import { askEveryMs, currentSession } from '../../session.ts'
 import { useRead } from '../../use-read.ts'
 import { formatNumber, formatShort } from '../../words/language.ts'
 import { shell } from '../../words/shell.ts'
@@ -13,8 +13,6 @@ import { words } from './words.ts'
 
 type Rates = AnswerOf<'GET /admin/events/rates'>
 
-/** The provider's own changes, and hours that pass. */
-const everyMs = 60_000
 const listed = 1000
 
 const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0)
@@ -25,17 +23,17 @@ export function EventsScreen() {
   const badges = useRead(
     'GET /admin/badge-events',
     { query: { team, limit: listed } },
-    { on: ['badges'], everyMs },
+    { on: ['badges'], everyMs: askEveryMs() },
   )
   const guestbooks = useRead(
     'GET /admin/guestbooks',
     { query: { team, limit: listed } },
-    { on: ['guestbooks', 'transactions'], everyMs },
+    { on: ['guestbooks', 'transactions'], everyMs: askEveryMs() },
   )
   const rates = useRead(
     'GET /admin/events/rates',
     { query: { team } },
-    { on: ['badges', 'transactions'], restMs: 10_000, everyMs },
+    { on: ['badges', 'transactions'], restMs: 10_000, everyMs: askEveryMs() },
   )
   const problem = badges.problem ?? guestbooks.problem ?? rates.problem
   const isKnown = badges.data !== undefined && guestbooks.data !== undefined

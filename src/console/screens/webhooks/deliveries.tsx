@@ -6,7 +6,7 @@ import { StateBadge, type Tone } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { useQuery } from '../../router.tsx'
-import { may } from '../../session.ts'
+import { askEveryMs, may } from '../../session.ts'
 import { usePages } from '../../use-pages.ts'
 import { useRead } from '../../use-read.ts'
 import { formatNumber } from '../../words/language.ts'
@@ -40,7 +40,7 @@ export function Deliveries({ webhooks, team, onSent }: DeliveriesProps) {
   const { data, problem, reload } = useRead(
     'GET /admin/webhook-deliveries',
     { query },
-    { on: ['webhooks'], everyMs: 30_000 },
+    { on: ['webhooks'], everyMs: askEveryMs() },
   )
   const urlOf = new Map(webhooks.map(({ id, url }) => [id, url.replace(/^https?:\/\//, '')]))
   const {

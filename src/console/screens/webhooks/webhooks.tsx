@@ -5,7 +5,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { Time } from '../../parts/time.tsx'
 import { type Column, VirtualTable } from '../../parts/virtual-table.tsx'
 import { useTeam } from '../../router.tsx'
-import { currentSession } from '../../session.ts'
+import { askEveryMs, currentSession } from '../../session.ts'
 import { useRead } from '../../use-read.ts'
 import { formatNumber } from '../../words/language.ts'
 import { shell } from '../../words/shell.ts'
@@ -14,12 +14,14 @@ import { words } from './words.ts'
 
 type Webhook = ElementOf<'GET /admin/webhooks/health'>
 
-const again = { on: ['webhooks'], everyMs: 30_000 } as const
-
 export function WebhooksScreen() {
   const team = useTeam() || undefined
   const withTeam = team === undefined && currentSession().who?.team === null
-  const health = useRead('GET /admin/webhooks/health', { query: { team } }, again)
+  const health = useRead(
+    'GET /admin/webhooks/health',
+    { query: { team } },
+    { on: ['webhooks'], restMs: 5000, everyMs: askEveryMs() },
+  )
   return (
     <div class="screen">
       <h1>{shell.screens.webhooks}</h1>

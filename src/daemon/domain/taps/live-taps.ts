@@ -21,8 +21,11 @@ export interface LiveTaps {
 interface Follower {
   readonly teamId: number | undefined
   readonly after: number | undefined
+  /** Whoever is told the same is given the same object. */
   readonly onTaps: (taps: LiveTaps) => void
   hasBegun: boolean
+  /** It has all taps up to here, also where a cursor that began later looks for some. */
+  floor: number
 }
 
 interface Deps {
@@ -53,7 +56,7 @@ export class LiveTapFeed {
     of: { teamId: number | undefined; after: number | undefined },
     onTaps: (taps: LiveTaps) => void,
   ): () => void {
-    const follower: Follower = { ...of, onTaps, hasBegun: false }
+    const follower: Follower = { ...of, onTaps, hasBegun: false, floor: 0 }
     this.#followers.add(follower)
     this.#loop ??= this.#start()
     this.#loop.wake()
@@ -105,10 +108,15 @@ export class LiveTapFeed {
       performance.now(),
       from,
     )
-    for (const { hasBegun, teamId, onTaps } of this.#followers) {
+    const told = new Map<string, LiveTaps>()
+    for (const { hasBegun, teamId, floor, onTaps } of this.#followers) {
       if (!hasBegun) continue
-      const taps = live.filter((tap) => teamId === undefined || tap.teamId === null || tap.teamId === teamId)
-      if (taps.length > 0) onTaps({ taps, cursor: cursor.complete })
+      const complete = Math.max(cursor.complete, floor)
+      const of = `${teamId} ${complete}`
+      const isOwn = (tap: LiveTap) => teamId === undefined || tap.teamId === null || tap.teamId === teamId
+      const taps = told.get(of) ?? { taps: live.filter(isOwn), cursor: complete }
+      told.set(of, taps)
+      if (taps.taps.length > 0) onTaps(taps)
     }
   }
 
@@ -120,7 +128,9 @@ export class LiveTapFeed {
     })
     const taps = await this.#named(rows.filter(({ id }) => !cursor.isGap(id)))
     follower.hasBegun = true
-    onTaps({ taps, cursor: cursor.complete })
+    // Of a database that was restored since, nothing is known.
+    follower.floor = after !== undefined && after <= cursor.position ? after : 0
+    onTaps({ taps, cursor: Math.max(cursor.complete, follower.floor) })
   }
 
   async #named(rows: readonly ShownTap[]): Promise<LiveTap[]> {

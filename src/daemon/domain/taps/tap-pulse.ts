@@ -79,8 +79,26 @@ const maxUncounted = 10_000
 /** Of those, the newest ones, while many are not counted. */
 const readMeanwhile = 2_000
 
-/** @param teamId its taps, and those of unknown chips; undefined: of all teams */
-export async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | undefined): Promise<TapPulse> {
+/** Many consoles ask at the same time, once a tap comes: they get the same answer. */
+export class TapPulses {
+  readonly #deps: Deps
+  readonly #running = new Map<number | undefined, Promise<TapPulse>>()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** @param teamId its taps, and those of unknown chips; undefined: of all teams */
+  of(teamId: number | undefined): Promise<TapPulse> {
+    const running = this.#running.get(teamId)
+    if (running) return running
+    const pulse = tapPulse(this.#deps, teamId).finally(() => this.#running.delete(teamId))
+    this.#running.set(teamId, pulse)
+    return pulse
+  }
+}
+
+async function tapPulse({ db, clock, tapLog }: Deps, teamId: number | undefined): Promise<TapPulse> {
   await tapLog.flush()
   const now = clock.now()
   const minutesFrom = Math.floor(now / minuteMs) * minuteMs - 59 * minuteMs

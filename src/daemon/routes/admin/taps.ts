@@ -8,7 +8,7 @@ import { findChipByTap } from '../../domain/taps/find-chip.ts'
 import { type LiveChange, LiveChanges } from '../../domain/taps/live-changes.ts'
 import { LiveTapFeed, type LiveTaps } from '../../domain/taps/live-taps.ts'
 import { followTaps, listTapRecords, type TapRecord } from '../../domain/taps/tap-log.ts'
-import { tapPulse } from '../../domain/taps/tap-pulse.ts'
+import { TapPulses } from '../../domain/taps/tap-pulse.ts'
 import { countTaps } from '../../domain/taps/tap-stats.ts'
 import { verifyTap } from '../../domain/taps/verify-tap.ts'
 import { bindAll } from '../../http/bind.ts'
@@ -24,6 +24,7 @@ export function tapRoutes(app: FastifyInstance, ctx: Context, board: StationBoar
   const streams = new LiveLines(app)
   const taps = new LiveTapFeed(ctx)
   const changes = new LiveChanges(ctx)
+  const pulses = new TapPulses(ctx)
   board.onChange((teamId) => changes.tell('nfc', teamId))
   bindAll(app, ctx, {
     'GET /admin/taps': async ({ query, teamId, keyTeam }) => {
@@ -40,7 +41,7 @@ export function tapRoutes(app: FastifyInstance, ctx: Context, board: StationBoar
       return countTaps(ctx, { ...question, timeZone, limit, teamId: team?.id, chipGroupId: group?.id })
     },
     'GET /admin/taps/pulse': async ({ query, teamId, keyTeam }) =>
-      tapPulse(ctx, (await namedTeam(ctx, { name: query.team, teamId, keyTeam }))?.id),
+      pulses.of((await namedTeam(ctx, { name: query.team, teamId, keyTeam }))?.id),
     'POST /admin/taps/verify': async ({ body: { parameters }, keyTeam }) => {
       const team = keyTeam()
       // Taps of set-up are told to nobody, so a table uses up those of its own team alone.
@@ -70,10 +71,7 @@ export function tapRoutes(app: FastifyInstance, ctx: Context, board: StationBoar
           ]
           return () => ends.map((end) => end())
         },
-        toLine: (event) =>
-          'taps' in event
-            ? { ...event, taps: event.taps.map(({ chip, ...tap }) => ({ ...toWire(tap), chip })) }
-            : event,
+        toLine: (event) => ('taps' in event ? liveOnWire(event) : event),
         mayGoOn: () => isStillAllowed(request),
       })
     },
@@ -87,3 +85,14 @@ const toWire = (tap: TapRecord) => ({
   tamper: tap.tamper,
   fileData: tap.fileData,
 })
+
+const onWire = new WeakMap<LiveTaps, object>()
+
+/** The same for all that are told the same. */
+function liveOnWire(live: LiveTaps): object {
+  const known = onWire.get(live)
+  if (known) return known
+  const line = { ...live, taps: live.taps.map(({ chip, ...tap }) => ({ ...toWire(tap), chip })) }
+  onWire.set(live, line)
+  return line
+}
