@@ -2,6 +2,7 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { phygitalAbi } from '../../src/daemon/chain/artifacts/phygital.ts'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
+import { deleteOld } from '../../src/daemon/domain/operations/retention.ts'
 import { testClock } from '../support/daemon.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals, phygitalSeed } from '../support/phygitals.ts'
@@ -200,4 +201,15 @@ test('a later tap and the same address give a new link, and the one before ends'
   expect(server.mails()).toHaveLength(before + 1)
   expect(await linkSays(path, 404)).toContain('no longer good')
   expect(await linkSays(/\/t\/keep\/[\w-]{32}/.exec(text)?.[0] ?? '', 200)).toContain('name="recipient"')
+})
+
+test('a tap that is stored no longer, since taps are kept for less time now, holds nothing any more', async () => {
+  const uid = chips.jacket(7)
+  const path = await keptOn(uid, 'short@example.org')
+  clock.advance('3d')
+  expect(await stateOn(uid, 2)).toEqual({ is: 'closed', reason: 'kept' })
+  await deleteOld({ ...p.ctx, config: { ...p.ctx.config, keepTapsDays: 1 } })
+  expect(await linkSays(path, 410)).toContain(ended)
+  await cleanUp(p.ctx)
+  expect(await stateOn(uid, 3)).toEqual({ is: 'open' })
 })

@@ -26,7 +26,7 @@ export const endReservations = (
       ),
   )
 
-/** Something else has ended it: a transfer, another token, a chip that was disabled or removed. */
+/** Something else has ended it: a transfer, another token, a chip that was disabled or removed, a tap that is gone. */
 const overtaken = (db: Queries) =>
   db
     .selectFrom('reservations')
@@ -36,6 +36,8 @@ const overtaken = (db: Queries) =>
     .where((e) =>
       e.or([
         e('chips.uid', 'is', null),
+        // Its codes went with its tap: taps are stored for less time than when it was kept.
+        e('reservations.tapId', '<', (of) => of.selectFrom('taps').select((m) => m.fn.min('id').as('first'))),
         e('reservations.tapId', '<=', e.fn.coalesce('chips.endedTap', e.lit(-1))),
         e.and([
           e('reservations.claims', '>', 0),
