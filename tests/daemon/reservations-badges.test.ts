@@ -1,7 +1,7 @@
 import { getAddress } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
-import { openPoapApp } from '../support/badges.ts'
+import { openBadgeApp, openEvent, openPoapApp } from '../support/badges.ts'
 import { adminToken, allSettled, testClock } from '../support/daemon.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { bob, carol, chips, openPhygitals, type Phygitals } from '../support/phygitals.ts'
@@ -217,6 +217,28 @@ test('who lost the link to badges gets another at a later tap, by their address 
   expect(server.mails().at(-1)?.headers.to).toBe('lost@example.org')
   expect((await p.app.inject({ url: path })).statusCode).toBe(404)
   expect((await p.app.inject({ url: again })).body).toContain('name="recipient"')
+})
+
+test('badges alone are kept as long as their event goes on, also after the chip shows them no longer', async () => {
+  const time = testClock()
+  const t = await openBadgeApp({ clock: time, env: env() })
+  onTestFinished(() => t.close())
+  t.ctx.mailing?.queue.start()
+  const { id } = await openEvent(t, {
+    startDate: '2026-06-01',
+    endDate: '2026-06-01',
+    expiryDate: '2026-06-10',
+  })
+  await t.assign({ poapEventId: id, tagUID: uids.blank, endsAt: '2026-06-01T13:00:00Z' })
+  const browser = new Browser(t)
+  const path = await keep(server, browser, await browser.tap(uids.blank, 1), 'window@example.org')
+  const row = await t.ctx.db.read.selectFrom('reservations').select('endsAt').executeTakeFirst()
+  expect(row).toEqual({ endsAt: '2026-06-10T23:59:59.999Z' })
+  time.advance('2d')
+  const later = new Browser(t)
+  expect(await later.states(await later.tap(uids.blank, 2))).toEqual({})
+  expect((await browser.post(path, { recipient: bob })).statusCode).toBe(303)
+  expect((await t.app.inject({ url: path })).body).toContain(getAddress(bob))
 })
 
 describe('a badge of POAP that is kept', () => {

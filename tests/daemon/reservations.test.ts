@@ -118,15 +118,16 @@ describe('what bounds it', () => {
     const page = await new Browser(p).tap(chips.jacket(14), 1)
     const { tap } = await findVisit(p.ctx, page.ref)
     const before = await rows()
-    const asked = await Promise.allSettled(
-      Array.from({ length: 1000 }, (_, n) =>
-        askForCode(
-          p.ctx,
-          { ...tap, tapId: 1_000_000 + n, uid: String(n) },
-          { email: `One.Address+${n}@example.org`, language: 'en', client: `network ${n}` },
-        ),
-      ),
-    )
+    const ask = (n: number) =>
+      askForCode(
+        p.ctx,
+        { ...tap, tapId: 1_000_000 + n, uid: String(n) },
+        { email: `One.Address+${n}@example.org`, language: 'en', client: `network ${n}` },
+      )
+    const asked: PromiseSettledResult<number>[] = []
+    // No more at once than a server has room for.
+    while (asked.length < 1000)
+      asked.push(...(await Promise.allSettled(Array.from({ length: 50 }, (_, n) => ask(asked.length + n)))))
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
     for (const one of asked)
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'rate_limited' })

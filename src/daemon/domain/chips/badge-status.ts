@@ -21,9 +21,13 @@ export type ListedBadgeEvent = AssignedBadgeEvent & { status: BadgeStatus }
  * The events whose assignment has no window, or an open one: a tap shows these now. Active ones first, then the
  * newest assignment, because clients read only the first.
  */
-export function listedNow(assigned: readonly AssignedBadgeEvent[], now: string): ListedBadgeEvent[] {
+export function listedNow(
+  assigned: readonly AssignedBadgeEvent[],
+  now: string,
+  shownAt: string,
+): ListedBadgeEvent[] {
   return assigned
-    .filter(({ startsAt, endsAt }) => (startsAt ?? now) <= now && now <= (endsAt ?? now))
+    .filter(({ startsAt, endsAt }) => (startsAt ?? shownAt) <= shownAt && shownAt <= (endsAt ?? shownAt))
     .map((event) => ({ ...event, status: badgeStatus(event, now) }))
     .sort((a, b) => rank(a) - rank(b) || b.assignmentId - a.assignmentId)
 }

@@ -92,14 +92,19 @@ export interface ChipAssets {
   readonly isUnminted: boolean
 }
 
-/** @param now ISO 8601 */
-export async function assetsOf(db: Queries, chip: ChipWithEvents, now: string): Promise<ChipAssets> {
+/** @param now ISO 8601 @param shownAt the time of which the windows of assignments count */
+export async function assetsOf(
+  db: Queries,
+  chip: ChipWithEvents,
+  now: string,
+  shownAt = now,
+): Promise<ChipAssets> {
   const token = linkedToken(chip)
   const assigned = hasBadges(chip.events) ? await badgeEventsOf(db, chip) : []
   const guestbooks = hasGuestbooks(chip.events) ? await guestbookEventsOf(db, chip.uid) : []
   return {
     token: token && chip.tokenRow !== null ? { ...token, row: chip.tokenRow } : undefined,
-    badgeEvents: listedNow(assigned, now),
+    badgeEvents: listedNow(assigned, now, shownAt),
     guestbookEvents: guestbooks,
     isUnminted: chip.itemId !== null && chip.tokenRow === null,
   }

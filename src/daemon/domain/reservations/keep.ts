@@ -25,6 +25,7 @@ import type { Seals } from '../codes/seals.ts'
 import { DomainError } from '../errors/errors.ts'
 import { type Clock, iso } from '../time/time.ts'
 import { endIfMoved, holderOf } from './holder.ts'
+import { keptUntil } from './keep-until.ts'
 import { countMailOf } from './quotas.ts'
 import {
   addressHashOf,
@@ -50,8 +51,6 @@ const codeLifetimeMs = 10 * 60_000
 const maxTries = 5
 /** Mails with a code for one tap. */
 const maxAsks = 5
-const maxDays = 90
-const dayMs = 86_400_000
 
 /** Who asks for a mail. */
 interface MailRequest {
@@ -144,7 +143,7 @@ export async function keepByCode(
     }
     if (subjects.length === 0) throw codes.length === 0 ? codeOver() : badgesGone()
     const chip = await findChip(trx, tap.uid)
-    const endsAt = iso(time + daysKept(deps.config) * dayMs)
+    const endsAt = await keptUntil(trx, deps.config, subjects, time)
     await addCodes(trx, { id: tap.tapId, codes: storedCodes({ by: 'kept', until: endsAt, subjects }) })
     const hasClaim = subjects.some(({ type }) => type === 'PHYGITAL_CLAIM')
     const tokenRow = chip?.tokenRow ?? null
@@ -175,10 +174,6 @@ export async function keepByCode(
 /** Its claim can be kept, but whoever taps it and names a wallet goes first. */
 export const isShared = (token: Pick<LocatedToken, 'claimedAt'> | undefined): boolean =>
   token?.claimedAt != null
-
-/** Codes end with their tap. */
-export const daysKept = ({ keepTapsDays }: KeepDeps['config']): number =>
-  keepTapsDays === 'off' ? maxDays : Math.min(maxDays, keepTapsDays)
 
 /**
  * Mails a new link to what is kept for this address, each of several taps; the links before end. Says the same if

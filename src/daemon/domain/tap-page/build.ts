@@ -65,7 +65,7 @@ export async function factsOf(
   const { read } = db
   const { tap } = visit
   const { tokenRow } = tap
-  const carried = await assetsOf(read, tap, iso(clock.now()))
+  const carried = await assetsOf(read, tap, iso(clock.now()), visit.keptAt)
   const [page, token, registrations, images] = await Promise.all([
     pageOfChip(read, tap.uid),
     tokenRow === null ? undefined : findToken(read, tokenRow),

@@ -41,8 +41,9 @@ export async function findKept(deps: KeptDeps, secret: string): Promise<Found> {
   const isOver = row.state === 'ended' || row.endsAt <= iso(clock.now()) || (await isOvertaken(db.read, row))
   if (!codes || isOver || tap.isEnded || tap.disabledAt !== null) return { is: 'ended' }
   if (await endIfMoved(deps, row)) return { is: 'ended' }
-  const { endsAt: until } = row
-  return { is: 'kept', until, visit: { tap, ref: '', links: [], codes, expiresAt: until } }
+  const { endsAt: until, keptAt } = row
+  const visit = { tap, ref: '', links: [], codes, expiresAt: until, ...(keptAt === null ? {} : { keptAt }) }
+  return { is: 'kept', until, visit }
 }
 
 export async function keptPage(

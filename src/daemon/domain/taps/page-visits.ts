@@ -13,6 +13,8 @@ export interface Visit {
   codes: IssuedCodes | undefined
   /** When the page can no longer be reloaded; ISO 8601. */
   expiresAt: string
+  /** Of a mailed link: when it was kept, which is when badges had to be shown. */
+  keptAt?: string
 }
 
 /** Links on a tap's page: the first one has the ref with ordinal 1. */
