@@ -1,7 +1,7 @@
 import { BackgroundLoop } from '../../../values/background-loop.ts'
 import type { Db } from '../../store/database/database.ts'
-import { type ChipOfTap, chipsOfTaps } from '../../store/taps/live-changes.ts'
-import { listTaps, newestTap, type ShownTap, tapIdsAfter, tapsByIds } from '../../store/taps/taps.ts'
+import { type ChipOfTap, chipsOfTaps, tapIdsAfter, tapsByIds } from '../../store/taps/live-changes.ts'
+import { listTaps, newestTap, type ShownTap } from '../../store/taps/taps.ts'
 import { teamNames } from '../access/teams.ts'
 import { TapCursor } from './tap-cursor.ts'
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { versionOfChange } from '../database/changes.ts'
 import type { Queries } from '../database/database.ts'
+import { type ShownTap, shown } from './taps.ts'
 
 export interface ChipOfTap {
   uid: string
@@ -33,6 +34,12 @@ export async function chipsOfTaps(db: Queries, uids: readonly string[]): Promise
     .where('chips.uid', 'in', uids)
     .execute()
 }
+
+export const tapsByIds = (db: Queries, ids: readonly number[]): Promise<ShownTap[]> =>
+  db.selectFrom('taps').select(shown).where('id', 'in', ids).execute()
+
+export const tapIdsAfter = async (db: Queries, id: number): Promise<number[]> =>
+  (await db.selectFrom('taps').select('id').where('id', '>', id).execute()).map((row) => row.id)
 
 /** Entries of the audit log after one, oldest first. */
 export const auditedAfter = (db: Queries, { id, limit }: { id: number; limit: number }) =>

@@ -5,7 +5,8 @@ import { named, statement } from '../database/statement.ts'
 import type { TapRow } from '../schema/schema.ts'
 import { isOlderPiece, lastTapUpTo } from './tap-counts.ts'
 
-const shown = [
+/** Columns of a tap in the form that is shown. */
+export const shown = [
   'id',
   'at',
   'chipUid',
@@ -192,12 +193,6 @@ function tapsWhere(
   if (after !== undefined) query = query.where('id', '>', after)
   return query
 }
-
-export const tapsByIds = (db: Queries, ids: readonly number[]): Promise<ShownTap[]> =>
-  db.selectFrom('taps').select(shown).where('id', 'in', ids).execute()
-
-export const tapIdsAfter = async (db: Queries, id: number): Promise<number[]> =>
-  (await db.selectFrom('taps').select('id').where('id', '>', id).execute()).map((row) => row.id)
 
 export interface Counts {
   teams: number
