@@ -142,6 +142,24 @@ test('a name that turns the direction of writing turns nothing but itself', asyn
   await expect.poll(() => page.evaluate(directions)).toEqual(['isolate', 'isolate', 'isolate'])
 })
 
+test('a wall screen of twice the size shows the same, twice as large, without scrolling', async () => {
+  const { page, origin } = await open({ viewport: { width: 1920, height: 1080 } })
+  const row = page.locator('main[data-screen=now] tbody tr[data-index]').first()
+  const sizes: unknown[] = []
+  for (const scale of [1, 2]) {
+    await page.setViewportSize({ width: 1920 * scale, height: 1080 * scale })
+    await page.goto(`${origin}/now?wall`)
+    await row.waitFor()
+    const { height = 0, width = 0 } = (await row.boundingBox()) ?? {}
+    const whole = await page.evaluate(
+      '[document.documentElement.scrollWidth, document.documentElement.scrollHeight]',
+    )
+    expect(whole).toEqual([1920 * scale, 1080 * scale])
+    sizes.push([height / scale, Math.round(width / scale)])
+  }
+  expect(sizes[1]).toEqual(sizes[0])
+})
+
 test('each state of the tap page has a German name', async () => {
   const { page, origin } = await open({ locale: 'de-DE' })
   await goTo(page, origin, 'look')
