@@ -225,6 +225,7 @@ test('badges alone are kept as long as their event goes on, also after the chip 
   onTestFinished(() => t.close())
   t.ctx.mailing?.queue.start()
   const { id } = await openEvent(t, {
+    name: 'Launch walk',
     startDate: '2026-06-01',
     endDate: '2026-06-01',
     expiryDate: '2026-06-10',
@@ -232,6 +233,8 @@ test('badges alone are kept as long as their event goes on, also after the chip 
   await t.assign({ poapEventId: id, tagUID: uids.blank, endsAt: '2026-06-01T13:00:00Z' })
   const browser = new Browser(t)
   const path = await keep(server, browser, await browser.tap(uids.blank, 1), 'window@example.org')
+  expect(server.mails().at(-2)?.headers.subject).toMatch(/^\d{6} is your code for Launch walk$/)
+  expect(server.mails().at(-1)?.headers.subject).toBe('Launch walk is kept for you')
   const row = await t.ctx.db.read.selectFrom('reservations').select('endsAt').executeTakeFirst()
   expect(row).toEqual({ endsAt: '2026-06-10T23:59:59.999Z' })
   time.advance('2d')

@@ -1,10 +1,12 @@
 import type { SecretBox } from '../../store/data-dir/secret-box.ts'
-import type { Db } from '../../store/database/database.ts'
+import type { Db, Queries } from '../../store/database/database.ts'
 import { findToken } from '../../store/phygitals/tokens.ts'
 import { dueMails, updateMail } from '../../store/reservations/mails.ts'
 import { findReservation } from '../../store/reservations/reservations.ts'
 import type { MailRow } from '../../store/schema/schema.ts'
 import { pageOfChip } from '../../store/tap-page/tap-pages.ts'
+import { findTap } from '../../store/taps/recorded-taps.ts'
+import { assetsOf } from '../chips/chip-record.ts'
 import { codeOf, linkOf, openAddress } from '../reservations/secrets.ts'
 import { iso } from '../time/time.ts'
 import { describePiece } from './piece.ts'
@@ -42,7 +44,7 @@ export async function mailsToSend(deps: Deps, limit: number): Promise<MailInQueu
   return Promise.all(rows.map((row) => inQueue(deps, row)))
 }
 
-async function inQueue({ db, box }: Deps, row: MailRow): Promise<MailInQueue> {
+async function inQueue({ db, box, clock }: Deps, row: MailRow): Promise<MailInQueue> {
   const { id, attempts, tapId, kind, nonce, messageId } = row
   const found = await findReservation(db.read, { tapId })
   const until = Date.parse(row.createdAt) + triedForMs
@@ -51,12 +53,13 @@ async function inQueue({ db, box }: Deps, row: MailRow): Promise<MailInQueue> {
   const page = await pageOfChip(db.read, found.chipUid)
   const token = found.tokenRow === null ? undefined : await findToken(db.read, found.tokenRow)
   const { name } = describePiece(token?.metadata ?? null, page?.item)
+  const piece = name ?? (await titlesOf(db.read, tapId, iso(clock.now()), row.createdAt))
   return {
     ...{ id, attempts },
     until: kind === 'code' ? Date.parse(found.codeUntil) : until,
     mail: {
       to: openAddress(box, tapId, found.address),
-      ...{ language: found.language, messageId, piece: name, team: page?.brand.brandName ?? undefined },
+      ...{ language: found.language, messageId, piece, team: page?.brand.brandName ?? undefined },
       ownWords: page?.brand.pageStrings,
       about:
         kind === 'code'
@@ -64,6 +67,23 @@ async function inQueue({ db, box }: Deps, row: MailRow): Promise<MailInQueue> {
           : { is: 'link', secret: linkOf(box, nonce), until: found.endsAt ?? '' },
     },
   }
+}
+
+/** Of the badges and guestbooks of a tap whose chip has no piece; undefined: it has none. */
+async function titlesOf(
+  db: Queries,
+  tapId: number,
+  now: string,
+  shownAt: string,
+): Promise<string | undefined> {
+  const tap = await findTap(db, tapId)
+  if (!tap) return undefined
+  const { badgeEvents, guestbookEvents } = await assetsOf(db, tap, now, shownAt)
+  const titles = [
+    ...badgeEvents.map(({ shownTitle, name }) => shownTitle || name),
+    ...guestbookEvents.map(({ name }) => name),
+  ]
+  return titles.filter((title) => title !== '').join(' · ') || undefined
 }
 
 export const mailSent = ({ db, clock }: Deps, id: number): Promise<boolean> =>

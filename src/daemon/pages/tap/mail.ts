@@ -15,8 +15,8 @@ export interface MailContent {
 
 /** A mail to a person who keeps a piece: the same words as text and as plain HTML, without pictures that would tell on them. */
 export function reservationMail({ language, piece, team, ownWords, about }: MailContent) {
-  const { mail: texts, fallbackTitle } = stringsOf({ language, ownWords })
-  const name = oneLine(brief(piece ?? fallbackTitle, 80))
+  const { mail: texts, publicPage } = stringsOf({ language, ownWords })
+  const name = oneLine(brief(piece ?? publicPage.fallbackTitle, 80))
   const [subject, lead, main, rest] =
     about.is === 'code'
       ? [
