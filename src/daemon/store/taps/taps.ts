@@ -5,7 +5,6 @@ import { named, statement } from '../database/statement.ts'
 import type { TapRow } from '../schema/schema.ts'
 import { isOlderPiece, lastTapUpTo } from './tap-counts.ts'
 
-/** Columns of a tap in the form that is shown. */
 export const shown = [
   'id',
   'at',
