@@ -32,10 +32,10 @@ export const privateHeaders = {
 } as const
 
 export const pageHeaders = ({ nonce, language }: PageSettings): Record<string, string> => ({
-  ...privateHeaders,
   'content-type': 'text/html; charset=utf-8',
   'content-language': language,
   'content-security-policy': contentSecurityPolicy(nonce),
+  ...privateHeaders,
 })
 
 /**
@@ -51,7 +51,7 @@ export const sendPage = (
   hasInput = false,
 ): FastifyReply =>
   sendBody(
-    reply.code(status).headers({ ...pageHeaders(settings), ...reloading(page) }),
+    reply.code(status).headers(pageHeaders(settings)).headers(reloading(page)),
     page,
     hasInput ? undefined : 'accept-encoding',
   )

@@ -113,12 +113,13 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
     ownWords: page?.brand.pageStrings,
     publicPage: await publicPath(deps, tap.uid, page?.publicId),
     brand: page ? brandOf(page.brand) : noBrand,
+    // V8 takes microseconds where what is spread comes first, and next to nothing where it comes last.
     piece: {
-      ...described,
       kind: token ? 'token' : page?.item ? 'item' : 'chip',
       token: token && tokenOnPage(token, deps),
       owner: owner && (isYours ? { ...owner, isYours } : owner),
-      ...(known?.isUnowned ? { isUnowned: true } : {}),
+      isUnowned: known?.isUnowned,
+      ...described,
     },
     tamper: page?.tamper,
     actions: actions.map((action) => withFailure(action, viewing.tried)),

@@ -47,7 +47,7 @@ export interface Piece {
   /** undefined: unknown, or the chain did not answer in time. */
   owner: Owner | undefined
   /** According to the chain; `owner` is undefined then. */
-  isUnowned?: boolean
+  isUnowned?: boolean | undefined
 }
 
 export interface Owner {

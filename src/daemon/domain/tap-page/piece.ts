@@ -5,7 +5,7 @@ import type { ItemOfPage } from '../../store/tap-page/tap-pages.ts'
 import { type Picture, type Piece, type PieceSection, sectionNames } from './content.ts'
 
 /** The data of a piece from metadata and items; the chain adds the rest. */
-export type PieceDescription = Omit<Piece, 'kind' | 'token' | 'owner'>
+export type PieceDescription = Omit<Piece, 'kind' | 'token' | 'owner' | 'isUnowned'>
 
 const nothing: PieceDescription = {
   name: undefined,
@@ -69,11 +69,11 @@ function ofMetadata(text: string | null): PieceDescription {
     // Some marketplaces write { name, family }.
     collection: textWithin(isJsonObject(collection) ? collection.name : collection, maxLengths.name),
     description: textWithin(description, maxLengths.description),
-    ...shownOf(image, shown),
     // The edition stands at the top of the page.
     attributes: traits.filter((one) => !isEdition(one)).flatMap(traitOf),
     sections: sectionNames.flatMap((name) => sectionOf(name, metadata[name])),
     edition: editionOf(metadata.edition, traits),
+    ...shownOf(image, shown),
   }
 }
 
@@ -83,14 +83,15 @@ function ofItem({ variantId, ...item }: ItemOfPage): PieceDescription {
   const traits = variantId !== null && isJsonObject(variant) ? listOf(variant.attributes) : []
   const pictures = listIn(item.media).flatMap((one) => pictureOf(one, 'url', 'mimeType'))
   return {
-    ...nothing,
     name: textWithin(item.name, maxLengths.name),
     collection: textWithin(item.contractName, maxLengths.name),
     description: textWithin(item.description, maxLengths.description),
-    ...shownOf(url(item.imageUrl), pictures),
     attributes: traits.flatMap((one) =>
       isJsonObject(one) ? traitOf({ trait_type: one.name, value: one.value }) : [],
     ),
+    sections: [],
+    edition: undefined,
+    ...shownOf(url(item.imageUrl), pictures),
   }
 }
 
