@@ -1,12 +1,13 @@
 import { EventEmitter, once } from 'node:events'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { insertRefusedTaps } from '../../src/daemon/store/taps/taps.ts'
 import { openBrowser } from '../support/browser.ts'
 import { openConsole, startConsole } from '../support/console.ts'
 import { type Fleet, startFleet } from '../support/fleet.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 
 let fleet: Fleet
 let browser: Browser
@@ -27,7 +28,10 @@ const daemonAt = (n: number) => {
 
 test('the console shows the taps of all daemons once, in whatever order they were stored', async () => {
   const [one, other] = [daemonAt(0), daemonAt(1)]
-  const console = await startConsole({ TAPCHIP_URL: one.url, TAPCHIP_ADMIN_TOKEN: one.adminToken })
+  const proxy = await startTcpProxy(Number(new URL(one.url).port))
+  onTestFinished(() => proxy.close())
+  const url = `http://127.0.0.1:${proxy.port}`
+  const console = await startConsole({ TAPCHIP_URL: url, TAPCHIP_ADMIN_TOKEN: one.adminToken })
   const { page } = await openConsole(console, browser)
   const rows = page.locator('main[data-screen=now] tbody tr[data-index]')
   let counter = 0
@@ -53,10 +57,16 @@ test('the console shows the taps of all daemons once, in whatever order they wer
   await tapAt(one)
   await tapAt(other)
   await expect.poll(() => rows.count()).toBe(4)
+  // The stream goes on before the one that is missing, so that the others come again.
+  const before = proxy.accepted
+  proxy.cut()
+  await expect.poll(() => proxy.accepted).toBeGreaterThan(before)
+  await tapAt(one)
+  await expect.poll(() => rows.count()).toBe(5)
   gate.emit('others are shown')
   await written
-  await expect.poll(() => rows.count()).toBe(5)
+  await expect.poll(() => rows.count()).toBe(6)
   expect(await rows.first().innerText()).toMatch(/Unknown chip/)
   await tapAt(other)
-  await expect.poll(() => rows.count()).toBe(6)
+  await expect.poll(() => rows.count()).toBe(7)
 })

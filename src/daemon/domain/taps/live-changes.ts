@@ -31,7 +31,8 @@ const maxEntries = 500
 /** Tells what changed in the database, by whichever daemon, to be read again. */
 export class LiveChanges {
   readonly #deps: Deps
-  readonly #followers = new Set<Follower>()
+  /** Of the loop: one that still ends tells later followers nothing. */
+  #followers = new Set<Follower>()
   #loop: BackgroundLoop | undefined
 
   constructor(deps: Deps) {
@@ -45,13 +46,14 @@ export class LiveChanges {
    */
   follow(of: Pick<Follower, 'teamId'>, onChange: Follower['onChange']): () => void {
     const follower = { ...of, onChange, hasBegun: false }
-    this.#followers.add(follower)
+    const followers = this.#followers.add(follower)
     this.#loop ??= this.#start()
     return () => {
-      this.#followers.delete(follower)
-      if (this.#followers.size > 0) return
+      followers.delete(follower)
+      if (followers.size > 0 || followers !== this.#followers) return
       void this.#loop?.stop()
       this.#loop = undefined
+      this.#followers = new Set()
     }
   }
 
@@ -62,10 +64,11 @@ export class LiveChanges {
   }
 
   #start(): BackgroundLoop {
+    const followers = this.#followers
     let seen: Seen | undefined
     const loop = new BackgroundLoop({
       run: async () => {
-        seen = await this.#send(seen)
+        seen = await this.#send(seen, followers)
       },
       restMs: () => everyMs,
       // The next look tells what this one could not.
@@ -75,7 +78,7 @@ export class LiveChanges {
     return loop
   }
 
-  async #send(seen: Seen | undefined): Promise<Seen> {
+  async #send(seen: Seen | undefined, followers: ReadonlySet<Follower>): Promise<Seen> {
     const { slow } = this.#deps.db
     const [marks, open] = [await changeMarks(slow), await openBatches(slow)]
     const batches = new Map(open.map((batch) => [batch.id, { ...batch, text: JSON.stringify(batch) }]))
@@ -87,7 +90,7 @@ export class LiveChanges {
       ...open.filter(({ id }) => batches.get(id)?.text !== seen?.batches.get(id)?.text),
       ...[...(seen?.batches.values() ?? [])].filter(({ id }) => !batches.has(id)),
     ]
-    for (const follower of this.#followers) {
+    for (const follower of followers) {
       const { teamId, onChange } = follower
       if (seen === undefined || !follower.hasBegun) {
         follower.hasBegun = true

@@ -40,7 +40,8 @@ const maxTaps = 1000
 /** Reads the taps of all daemons from the database, once for all that follow; nothing is read while nobody does. */
 export class LiveTapFeed {
   readonly #deps: Deps
-  readonly #followers = new Set<Follower>()
+  /** Of the loop: one that still ends tells later followers nothing. */
+  #followers = new Set<Follower>()
   #loop: BackgroundLoop | undefined
 
   constructor(deps: Deps) {
@@ -57,25 +58,26 @@ export class LiveTapFeed {
     onTaps: (taps: LiveTaps) => void,
   ): () => void {
     const follower: Follower = { ...of, onTaps, hasBegun: false, floor: 0 }
-    this.#followers.add(follower)
+    const followers = this.#followers.add(follower)
     this.#loop ??= this.#start()
     this.#loop.wake()
     return () => {
-      this.#followers.delete(follower)
-      if (this.#followers.size > 0) return
+      followers.delete(follower)
+      if (followers.size > 0 || followers !== this.#followers) return
       void this.#loop?.stop()
       this.#loop = undefined
+      this.#followers = new Set()
     }
   }
 
   #start(): BackgroundLoop {
+    const followers = this.#followers
     let cursor: TapCursor | undefined
     const loop = new BackgroundLoop({
       run: async () => {
-        if (cursor) await this.#sendNew(cursor)
+        if (cursor) await this.#sendNew(cursor, followers)
         cursor ??= await this.#begin()
-        for (const follower of this.#followers)
-          if (!follower.hasBegun) await this.#sendFirst(follower, cursor)
+        for (const follower of followers) if (!follower.hasBegun) await this.#sendFirst(follower, cursor)
       },
       restMs: () => everyMs,
       // The next look reads what this one could not.
@@ -96,7 +98,7 @@ export class LiveTapFeed {
     )
   }
 
-  async #sendNew(cursor: TapCursor): Promise<void> {
+  async #sendNew(cursor: TapCursor, followers: ReadonlySet<Follower>): Promise<void> {
     const { slow } = this.#deps.db
     const { gaps, position } = cursor
     const late = gaps.length === 0 ? [] : await tapsByIds(slow, gaps)
@@ -109,7 +111,7 @@ export class LiveTapFeed {
       from,
     )
     const told = new Map<string, LiveTaps>()
-    for (const { hasBegun, teamId, floor, onTaps } of this.#followers) {
+    for (const { hasBegun, teamId, floor, onTaps } of followers) {
       if (!hasBegun) continue
       const complete = Math.max(cursor.complete, floor)
       const of = `${teamId} ${complete}`
