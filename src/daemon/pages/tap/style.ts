@@ -82,7 +82,7 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 @supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen}
 .card:has(+.bar)>form .field{view-timeline:--field-seen;view-timeline-inset:auto var(--bar)}
 .card:has(+.bar)>form [type=submit]{view-timeline:--button-seen;view-timeline-inset:auto var(--bar)}
-.bar a::before{content:"";position:absolute;inset:-1.8rem 0 100%;background:var(--card);visibility:hidden;animation:auto veil}
+.bar a::before{content:"";position:absolute;inset:-1.8rem 0 0;z-index:-1;background:var(--card);visibility:hidden;animation:auto veil}
 .bar{animation:auto gone}
 .bar,.bar a::before{animation-timeline:--button-seen;animation-range:entry 0% entry 60%}
 .bar a::before{animation-timeline:--field-seen}
@@ -169,8 +169,8 @@ header+.notice{min-block-size:calc(100vh - 5rem)}
 @media (prefers-reduced-motion:no-preference){[data-state=pending]>p:first-child::before{animation:turn 1s linear infinite}@keyframes turn{to{transform:rotate(1turn)}}}
 @media (prefers-reduced-motion:no-preference){.moment{transition:clip-path .9s}.card{transition:border-color .9s}}
 .card:has([data-state=confirmed]){border-color:var(--accent)}
-@media (min-width:36rem){.pair{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);align-items:start;gap:2rem;width:min(68rem,100%)}header:has(+.pair){display:grid;grid-template-columns:inherit;width:min(68rem,100%)}.pair .hero img{object-position:50% 0}.hero{position:sticky;inset-block-start:1rem;margin-inline:0;max-block-size:calc(100vh - 5rem)}}
-@media (min-width:60rem){.pair{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}
+@media (min-width:36rem){.pair,header:has(+.pair){display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);gap:2rem;width:min(68rem,100%)}.pair{align-items:start}.pair .hero img{object-position:50% 0}.hero{position:sticky;inset-block-start:1rem;margin-inline:0;max-block-size:calc(100vh - 5rem)}}
+@media (min-width:60rem){.pair,header:has(+.pair){grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}
 @media (forced-colors:active){.pictogram{stroke:CanvasText}.card,button,.tick,[role=status][data-state]{border:1px solid}}
 /*claim*/
 @media print{
