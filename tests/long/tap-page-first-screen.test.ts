@@ -30,15 +30,15 @@ const functions = `
     const { top, bottom, left, right, height } = element.getBoundingClientRect()
     return height > 0 && top >= -0.5 && left >= -0.5 && bottom <= innerHeight + 0.5 && right <= innerWidth + 0.5
   }
-  /** At least its upper part: the bar may lie over the rest of it. */
-  const canPress = (element) => {
-    const { top, bottom, left, width } = element.getBoundingClientRect()
-    const isHit = (y) => element.contains(document.elementFromPoint(left + width / 3, y))
-    return isInside(element) && isHit(top + 4) && isHit((top + bottom) / 2)
+  /** At least its upper part. */
+  const isHit = (element) => {
+    const { top, left, width } = element.getBoundingClientRect()
+    return [4, 20].every((y) => element.contains(document.elementFromPoint(left + width / 3, top + y)))
   }
+  const canPress = (element) => isInside(element) && isHit(element)
   const form = document.querySelector('form[data-action]')
   const inside = [...form.querySelectorAll('.field input, [type=submit]')].slice(-2)
-  const barToPress = () => [...document.querySelectorAll('.bar a')].find(canPress)`
+  const barToPress = () => [...document.querySelectorAll('.bar a')].find((link) => isInside(link.parentElement) && isHit(link))`
 
 const firstLook = `(async () => {${functions}
   history.replaceState(null, '', location.pathname)
@@ -88,3 +88,21 @@ test.each(pageLanguages.map((language) => [language]))(
     await page.close()
   },
 )
+
+const blankCards = `[...document.querySelectorAll('.card:not(:has(form)):not(:has([data-state=pending]))')].flatMap((card) => {
+  const bottoms = [...card.querySelectorAll('p, button')].map((element) => element.getBoundingClientRect().bottom)
+  const blank = card.getBoundingClientRect().bottom - Math.max(...bottoms)
+  return blank > 60 ? [card.dataset.card + ' ' + blank] : []
+})`
+
+test('a card without anything to press is no higher than what it says', async () => {
+  for (const language of pageLanguages) {
+    const page = await browser.newPage({ viewport: { width: 320, height: 568 } })
+    const { show } = await openChanging(page, script, { language, nonce: 'x', now, gateways })
+    for (const sample of samples(now)) {
+      await show(sample)
+      expect([sample.state, await page.evaluate(blankCards)]).toEqual([sample.state, []])
+    }
+    await page.close()
+  }
+})

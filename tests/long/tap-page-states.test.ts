@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { TapPage } from '../../src/daemon/domain/tap-page/content.ts'
 import { type Sample, samplePage, samples } from '../../src/daemon/pages/tap/samples.ts'
 import { contentSecurityPolicy } from '../../src/daemon/pages/tap/settings.ts'
+import { stringsOf } from '../../src/daemon/pages/tap/strings/strings.ts'
+import { genuineSince } from '../../src/daemon/pages/tap/times.ts'
 import { type PageLanguage, pageLanguages } from '../../src/values/page-languages.ts'
 import { audit } from '../support/axe.ts'
 import { openBrowser } from '../support/browser.ts'
@@ -187,4 +189,51 @@ test('a page that stays open says that the tap is over a minute old', async () =
   expect(await sentence.textContent()).toContain('just now')
   await page.clock.fastForward(31_000)
   expect(await sentence.textContent()).toContain('more than a minute ago')
+})
+
+test.each(pageLanguages.map((language) => [language]))(
+  'in %s, a page that stays open for 25 minutes says so as one that is loaded then, and counts down what is left',
+  async (language) => {
+    const { page, show } = await phone({ ...byDay, language })
+    await page.clock.install({ time: now })
+    await show({ state: 'open', status: 200, shows: { page: everything } })
+    await page.clock.fastForward('25:00')
+    const sentence = page.locator('header .state')
+    expect(await sentence.textContent()).toContain(genuineSince(25, stringsOf({ language })))
+    // The samples have 29 minutes.
+    expect(await page.locator('[data-card=time] [data-until]').textContent()).toMatch(/^(4:00|3:5\d)$/)
+  },
+)
+
+test.each([
+  ['without a blank', long],
+  ['of many words', 'Field jacket of the season '.repeat(40)],
+  ['from right to left', arabic.repeat(20)],
+])('a certificate with texts %s fills one page', async (_, text) => {
+  const { page, show } = await phone({ ...byDay, width: 680 })
+  const confirmed = states.flatMap(({ state, shows }) =>
+    state === 'claim-confirmed' && 'page' in shows ? [shows.page] : [],
+  )[0] as TapPage
+  const { piece, brand } = confirmed
+  const token = piece.token && { ...piece.token, chainName: text, tokenId: '9'.repeat(78) }
+  await show({
+    state: 'certificate',
+    status: 200,
+    shows: {
+      page: {
+        ...confirmed,
+        brand: { ...brand, name: text },
+        piece: { ...piece, name: text, edition: text, collection: text, token },
+      },
+    },
+  })
+  await page.emulateMedia({ media: 'print' })
+  for (const format of ['A4', 'Letter']) {
+    const pdf = (await page.pdf({ format })).toString('latin1')
+    expect(pdf.match(/\/Type \/Page\b/g), format).toHaveLength(1)
+  }
+  expect(
+    await page.evaluate(`document.querySelector('.kept figure').clientWidth / innerWidth`),
+  ).toBeGreaterThan(0.9)
+  expect(await page.evaluate(`document.querySelector('.kept figure img').clientHeight`)).toBeGreaterThan(100)
 })

@@ -42,8 +42,8 @@ function heading({ piece, tamper, heldSince }: PublicPage, title: string, settin
   const { collection, edition, owner } = piece
   const strings = stringsOf(settings)
   const rows = html`${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}${owner && html`<div><dt>${strings.owner}</dt><dd>${party(owner.name ?? owner.address)}${heldSince && html` <span class="soft">${strings.publicPage.since({ day: heldSince })}</span>`}</dd></div>`}${tamper && tamperRow(tamper, settings)}`
-  return html`<h1><bdi>${title}</bdi></h1>
-${collection && html`<p class="collection"><bdi>${brief(collection, 300)}</bdi></p>`}
+  return html`<h1 dir="auto">${title}</h1>
+${collection && html`<p class="collection" dir="auto">${brief(collection, 300)}</p>`}
 ${rows.text !== '' && html`<dl class="facts">${rows}</dl>`}`
 }
 

@@ -2,9 +2,9 @@
  * Mobile first, in logical properties. Colours are custom properties: see theme.ts. Sizes are in rem, so that larger
  * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
  * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is
- * the longest text that an element may show; the element is that high from the start, so that nothing moves. `.bar` is gone
- * while it would leave less than a finger's breadth of the button to press; it covers so much of the field as a whole,
- * because the button is still below the screen then.
+ * the longest text that an element may show; the element is that high from the start, so that nothing moves. `.bar`
+ * stands at the foot of the screen until the button is there; a field or a box to tick that it would leave only a part
+ * of, it covers as a whole.
  */
 const style = `
 html{--side:min(1.25rem,5.5vw);--pad:min(1.15rem,4.5vw);--bar:3.5rem;--gap:1.25rem;scroll-padding-block:1rem calc(var(--bar) + .5rem)}
@@ -77,17 +77,25 @@ form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
 .bar{position:sticky;inset-block-end:0;z-index:1;block-size:var(--bar);margin:calc(-1*(var(--bar) + var(--gap) + var(--pad) + 1px)) calc(var(--pad) + 1px) calc(var(--pad) + 1px)}
 .bar:focus-within{z-index:3}
 .bar a::after{content:" ↓";content:" ↓"/"";white-space:pre}
-.bar a{display:flex;align-items:center;justify-content:center;block-size:3rem;border-radius:.65rem;background:var(--button);color:var(--on-button);line-height:1.2;font-weight:650;text-align:center;text-decoration:none;overflow:hidden}
+.bar a{--up:0rem;--down:0rem;position:relative;z-index:0;display:flex;align-items:center;justify-content:center;block-size:var(--bar);padding-block-end:.5rem;background:var(--card);color:var(--on-button);line-height:1.2;font-weight:650;text-align:center;text-decoration:none;overflow:hidden}
+.bar a::before{content:"";position:absolute;z-index:-1;inset:var(--up) 0 auto;block-size:3rem;border-radius:.65rem;background:var(--button)}
 .card:not(:has(form))+.bar,:has(form :focus)>.bar{display:none}
 @supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen}
 .card:has(+.bar)>form .field{view-timeline:--field-seen;view-timeline-inset:auto var(--bar)}
 .card:has(+.bar)>form [type=submit]{view-timeline:--button-seen;view-timeline-inset:auto var(--bar)}
-.bar a::before{content:"";position:absolute;inset:-1.8rem 0 0;z-index:-1;background:var(--card);visibility:hidden;animation:auto veil}
-.bar{animation:auto gone}
-.bar,.bar a::before{animation-timeline:--button-seen;animation-range:entry 0% entry 60%}
-.bar a::before{animation-timeline:--field-seen}
-@keyframes gone{from,to{visibility:hidden}}@keyframes veil{from,to{visibility:visible}}}
+.bar{animation:auto gone forwards;animation-timeline:--button-seen}
+.bar a{margin-block-start:calc(-1*var(--up));block-size:calc(var(--up) + var(--bar) + var(--down));padding-block:var(--up) calc(.5rem + var(--down));animation:auto up;animation-timeline:--field-seen;animation-range:entry}
+@keyframes gone{from,to{visibility:hidden}}
+@keyframes up{from,to{--up:3rem}}}
 /*collect*/
+@supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen,--box1,--box2,--box3,--box4}
+.choices [type=checkbox]{view-timeline:--box1;view-timeline-inset:auto var(--bar)}
+.choices li:nth-child(2) [type=checkbox]{view-timeline-name:--box2}
+.choices li:nth-child(3) [type=checkbox]{view-timeline-name:--box3}
+.choices li:nth-child(4) [type=checkbox]{view-timeline-name:--box4}
+.choices li:nth-child(n+5) [type=checkbox]{view-timeline-name:none}
+.bar a{animation-name:up,up,up,up,up,down,down,down,down;animation-timeline:--field-seen,--box1,--box2,--box3,--box4,--box1,--box2,--box3,--box4;animation-range:entry,entry,entry,entry,entry,entry calc(-1*var(--bar)) entry 0%,entry calc(-1*var(--bar)) entry 0%,entry calc(-1*var(--bar)) entry 0%,entry calc(-1*var(--bar)) entry 0%}
+@keyframes down{from,to{--down:1.5rem}}}
 .choices{display:grid;gap:.5rem;margin-block-end:.25rem}
 .choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
 .choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}
@@ -122,12 +130,13 @@ form~.room [role=status]>p,.choices [role=status]>p{font-weight:500!important}
 [data-state=confirmed]>p:first-child::before{content:"✓ ";color:var(--accent)}
 [data-state=pending]>p:first-child::before{content:"";display:inline-block;inline-size:.75em;block-size:.75em;margin-inline-end:.5em;border:2px solid var(--accent);border-block-start-color:transparent;border-radius:50%}
 /*claim*/
-.card:has(>.moment){min-block-size:max(22.5rem,55.25rem - 117vw)}
+.card:has(>.later){min-block-size:max(22.5rem,55.25rem - 117vw)}
 .moment{position:relative;display:grid;grid-template-columns:minmax(0,1fr);gap:.6rem}
 .moment:empty{position:absolute}
-.moment figure{display:flex;align-items:center;gap:.8rem;margin:0;padding:.6rem;border:2px solid var(--button);border-radius:.8rem;background:var(--field)}
+.moment figure{display:flex;flex-wrap:wrap;align-items:center;gap:.8rem;margin:0;padding:.6rem;border:2px solid var(--button);border-radius:.8rem;background:var(--field)}
 .moment figure img{flex:none;inline-size:4.75rem;block-size:4.75rem;object-fit:cover;border-radius:.4rem;background:var(--box)}
-.moment .what{font-weight:650;max-block-size:3em;overflow:hidden}
+.moment figcaption{flex:1 1 8rem}
+.moment .what{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;font-weight:650;overflow:hidden}
 .moment dl{font-size:.9rem}
 .moment dl>div>*{display:inline}
 .moment .paper{display:none}
@@ -176,13 +185,13 @@ header+.notice{min-block-size:calc(100vh - 5rem)}
 @media print{
 @page{margin:15mm}
 main:has(.kept)>:not(.about),header:has(+main .kept),.about:has(.kept)>:not(:has(.kept)),.card:has(>.kept)>:not(.kept),.acts{display:none!important}
-main:has(.kept){inline-size:auto;padding:0}
+main:has(.kept){display:block;inline-size:auto;padding:0}
 .card:has(>.kept){border:0;padding:0;background:none}
-.kept figure{flex-direction:column;justify-content:center;min-block-size:225mm;padding:10mm;border:3px double var(--button);background:none;text-align:center;break-inside:avoid;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-.kept figure img{inline-size:10cm;block-size:10cm;object-fit:contain;background:none}
-.kept figcaption{display:grid;gap:.6rem}
+.kept figure{flex-flow:column;justify-content:center;block-size:225mm;padding:10mm;border:3px double var(--button);background:none;text-align:center;break-inside:avoid;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.kept figure img{flex:0 1 10cm;inline-size:10cm;object-fit:contain;background:none}
+.kept figcaption{flex:none;display:grid;gap:.6rem;max-inline-size:100%}
 .kept .paper{display:block}
-.kept .what{max-block-size:none;font-size:1.7rem}
+.kept .what{-webkit-line-clamp:4;font-size:1.7rem}
 .kept dl{font-size:1rem}
 }
 `

@@ -81,7 +81,7 @@ export const longestFailureMessage = (strings: Strings): string => longFailureMe
 
 const long = new WeakMap<Strings, string[]>()
 
-/** The texts that keep a form on the page and may take most lines, the longest first: that depends on where lines break. */
+/** The longest texts that keep a form on the page: which of them takes most lines depends on where they break. */
 export function longFailureMessages(strings: Strings): string[] {
   const known = long.get(strings)
   if (known) return known
@@ -94,6 +94,5 @@ function longestOf({ failures, mistyped }: Strings): string[] {
   const { reverted, cancelled, ...refusals } = failures
   const { wrongLength, ...others } = mistyped
   const texts = [...Object.values(refusals), ...Object.values(others), wrongLength({ count: 999 })]
-  const most = Math.max(...texts.map(({ length }) => length))
-  return texts.filter(({ length }) => length > 0.9 * most).sort((one, other) => other.length - one.length)
+  return texts.sort((one, other) => other.length - one.length).slice(0, 4)
 }
