@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { constants, crc32, deflateRawSync } from 'node:zlib'
-import type { Page, Style } from '../pages/tap/settings.ts'
+import type { Look, Page } from '../pages/tap/settings.ts'
 
 /** RFC 1952, with a file name: without a time, of an unknown system. */
 const header = Buffer.from('1f8b08080000000000ff', 'hex')
@@ -8,26 +8,26 @@ const header = Buffer.from('1f8b08080000000000ff', 'hex')
 const maxPadding = 64
 
 /** Compressed: most of a page, and the same on all pages of a team. */
-const styles = new WeakMap<Style, Buffer>()
+const looks = new WeakMap<Look, Buffer>()
 
-/** A page in gzip, for half the time that zlib takes for all of it: only what follows the style is compressed anew. */
-export function gzipPage({ parts: [start, style, rest] }: Page): Buffer {
+/** A page in gzip, for half the time that zlib takes for all of it: only what follows the look is compressed anew. */
+export function gzipPage({ parts: [start, look, rest] }: Page): Buffer {
   const [before, after] = [Buffer.from(start), Buffer.from(rest)]
   const name = Buffer.alloc(randomInt(maxPadding) + 1, 'a')
   name[name.length - 1] = 0
-  const compressed = deflateRawSync(after, { level: 1, windowBits: 13, memLevel: 6 })
+  const compressed = deflateRawSync(after, { level: 4, windowBits: 13, memLevel: 6 })
   const trailer = Buffer.alloc(8)
-  trailer.writeUInt32LE(crc32(after, crc32(style.bytes, crc32(before))), 0)
-  trailer.writeUInt32LE(before.length + style.bytes.length + after.length, 4)
-  return Buffer.concat([header, name, ...stored(before), compressedStyle(style), compressed, trailer])
+  trailer.writeUInt32LE(crc32(after, crc32(look.bytes, crc32(before))), 0)
+  trailer.writeUInt32LE(before.length + look.bytes.length + after.length, 4)
+  return Buffer.concat([header, name, ...stored(before), compressedLook(look), compressed, trailer])
 }
 
-function compressedStyle(style: Style): Buffer {
-  const known = styles.get(style)
+function compressedLook(look: Look): Buffer {
+  const known = looks.get(look)
   if (known) return known
   // A full flush ends at a byte, and leaves the stream open.
-  const made = deflateRawSync(style.bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH })
-  styles.set(style, made)
+  const made = deflateRawSync(look.bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH })
+  looks.set(look, made)
   return made
 }
 

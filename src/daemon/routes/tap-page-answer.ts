@@ -83,7 +83,7 @@ export function sendPublicPage(
   reply.headers({
     ...pageHeaders(settings),
     'cache-control': isFinal ? 'public, max-age=60' : 'no-cache',
-    'content-security-policy': keptPagePolicy(page.parts[1].hash),
+    'content-security-policy': keptPagePolicy(page.parts[1].styleHash),
     etag,
   })
   const known = request.headers['if-none-match'] ?? ''

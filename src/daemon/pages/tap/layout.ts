@@ -1,30 +1,24 @@
 import { createHash } from 'node:crypto'
 import { textDirections } from '../../../values/page-languages.ts'
 import type { Brand } from '../../domain/tap-page/content.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, raw } from './html.ts'
 import { printStyle } from './print.ts'
-import { faviconPath, type Page, type PageSettings, pathOf, type Style } from './settings.ts'
+import { faviconPath, type Look, type Page, type PageSettings, pathOf } from './settings.ts'
 import { type StylePart, styleWith } from './style.ts'
 import { palettes, properties } from './theme.ts'
 
 const plain: Pick<Brand, 'color' | 'background'> = { color: null, background: null }
 
-interface Theme {
-  style: Style
-  /** What its pages have in their head. */
-  head: Html
-}
-
 // Cached: computing colours takes longer than the rest of a page, and teams are few.
-const looks = new Map<string, Theme>()
+const looks = new Map<string, Look>()
 const maxLooks = 1000
 
-/** @param only whatever the device prefers */
-function lookOf(
+/** The look of a team's pages that have these parts. */
+export function lookOf(
   { color, background }: typeof plain,
-  only: PageSettings['scheme'],
+  { scheme: only }: Pick<PageSettings, 'scheme'>,
   parts: readonly StylePart[],
-): Theme {
+): Look {
   const key = `${color} ${background} ${only} ${parts}`
   const known = looks.get(key)
   if (known) return known
@@ -41,22 +35,19 @@ function lookOf(
   const plate =
     background === null ? `${inDark}{.team img{background:${light.paper};object-position:center}}` : ''
   const css = `:root{color-scheme:${scheme}}${colors}${styleWith(parts)}${plate}${printStyle(color)}`
-  const hash = `sha256-${createHash('sha256').update(css).digest('base64')}`
-  const head = html`<meta name="viewport" content="width=device-width, initial-scale=1">
+  const styleHash = `sha256-${createHash('sha256').update(css).digest('base64')}`
+  const { text } = html`${raw(css)}</style>
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="${scheme}">
 <meta name="theme-color" content="${light.paper}" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="${dark.paper}" media="(prefers-color-scheme: dark)">`
-  const look = { style: { css, bytes: Buffer.from(css), hash }, head }
+  const look = { text, bytes: Buffer.from(text), styleHash }
   if (looks.size >= maxLooks) looks.clear()
   looks.set(key, look)
   return look
 }
-
-/** The style of a team's pages that have these parts. */
-export const styleOf = (brand: typeof plain, { scheme }: PageSettings, parts: readonly StylePart[]): Style =>
-  lookOf(brand, scheme, parts).style
 
 interface LayoutOptions {
   brand?: typeof plain | undefined
@@ -77,14 +68,13 @@ export function layout(
   { brand = plain, parts = [], script, head }: LayoutOptions = {},
 ): Page {
   const { language, nonce } = settings
-  const look = lookOf(brand, settings.scheme, parts)
+  const look = lookOf(brand, settings, parts)
   const start = html`<!doctype html>
 <html lang="${language}" dir="${textDirections[language]}">
 <head>
 <meta charset="utf-8">
 <style${nonce && html` nonce="${nonce}"`}>`.text
-  const rest = html`</style>
-${look.head}
+  const rest = html`
 <title>${title}</title>
 <link rel="icon" href="${pathOf(settings, faviconPath)}" type="image/png" sizes="64x64">
 ${head}
@@ -95,5 +85,5 @@ ${main}
 </body>
 </html>
 `.text
-  return { body: start + look.style.css + rest, parts: [start, look.style, rest] }
+  return { body: start + look.text + rest, parts: [start, look, rest] }
 }

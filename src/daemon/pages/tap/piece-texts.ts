@@ -2,16 +2,16 @@ import type { Piece, StoryEntry, TapPage } from '../../domain/tap-page/content.t
 import { Budget } from './budget.ts'
 import { type Html, html } from './html.ts'
 import { attributes, description, gallery } from './item.ts'
-import { styleOf } from './layout.ts'
+import { lookOf } from './layout.ts'
 import { type PageSettings, pathOf } from './settings.ts'
 import { sections, story } from './story.ts'
 import { stringsOf } from './strings/strings.ts'
 import type { StylePart } from './style.ts'
 
-/** Without what it loads. */
-const maxPageBytes = 30_000
-/** The head of a page without its style, the titles of texts, and some more. */
-const headBytes = 2000
+/** Without what it loads; 30 kB with what this reckons too small. */
+const maxPageBytes = 29_000
+/** What else is in the head of a page, the titles of texts, and some more. */
+const headBytes = 1400
 /** Most characters have one byte. */
 const bytesPerCharacter = 1.06
 
@@ -33,7 +33,7 @@ export function pieceTexts(
   }: { others: readonly Html[]; parts?: readonly StylePart[]; isFolded: boolean },
 ): Html {
   const length = others.reduce((sum, { text }) => sum + text.length, 0) * bytesPerCharacter
-  const { bytes } = styleOf(told.brand, settings, parts)
+  const { bytes } = lookOf(told.brand, settings, parts)
   const budget = new Budget(maxPageBytes - headBytes - bytes.length - length)
   // In this order they may take what there is.
   const described = description(told, settings, budget)

@@ -25,16 +25,18 @@ export interface Page {
   /** Seconds after which a browser asks for it again by itself. */
   reloadsAfter?: number
   body: string
-  /** Its parts: what precedes the style, the style, and what follows it. */
-  parts: readonly [start: string, style: Style, rest: string]
+  /** Its parts: what precedes the look, the look, and what follows it. */
+  parts: readonly [start: string, look: Look, rest: string]
 }
 
 /** The same on all pages of a team, so that it is encoded and compressed once. */
-export interface Style {
-  css: string
+export interface Look {
+  /** The style, and what follows it in the head of a page. */
+  text: string
+  /** The text in UTF-8. */
   bytes: Buffer
-  /** As in a Content-Security-Policy. */
-  hash: string
+  /** The style's, as in a Content-Security-Policy. */
+  styleHash: string
 }
 
 /** Lets the page load pictures and videos over https, its one script and style, and nothing else. */
