@@ -120,14 +120,15 @@ async function plansOf(filter: Omit<TapFilter, 'limit'>): Promise<string[]> {
 }
 
 testOfFile.each<[string, Omit<TapFilter, 'limit'>, string]>([
-  ['the refused taps of a team', { teamId: 1, outcome: 'refused' }, 'tapsRefused'],
+  // Of the team, and of unknown chips, whose taps are all refused.
+  ['the refused taps of a team', { teamId: 1, outcome: 'refused' }, 'tapsRefused|tapsOfTeam'],
   ['those of a rare outcome', { teamId: 1, outcome: 'disabled' }, 'tapsRefused'],
   ['all taps of a team', { teamId: 1 }, 'tapsOfTeam'],
   ['the refused ones of a chip', { uid: '1', outcome: 'disabled' }, 'tapsRefusedOfChip'],
 ])('%s are found by an index that holds little else', async (_, filter, index) => {
   const plans = await plansOf(filter)
   expect(plans.length).toBeGreaterThan(0)
-  for (const plan of plans) expect(plan).toMatch(new RegExp(`USING INDEX ${index}\\b`))
+  for (const plan of plans) expect(plan).toMatch(new RegExp(`USING INDEX (${index})\\b`))
 })
 
 testOfFile('the valid taps of a chip are found by their IDs, one after the other', async () => {

@@ -107,11 +107,13 @@ export async function listTaps(db: Queries, { teamId, uid, ...filter }: TapFilte
   }
   if (teamId === undefined) return newest().execute()
   const { outcome } = filter
-  const isDense = outcome === undefined || outcome === 'valid'
+  const isDense = (is: number | null) =>
+    // All taps of unknown chips are refused.
+    outcome === undefined || outcome === 'valid' || (is === null && outcome === 'refused')
   const ofTeam = (is: number | null) =>
     newest().where((eb) => {
       // The sum stops SQLite from using the team index and scanning all taps of a team for a few refused ones.
-      const team = isDense ? eb.ref('teamId') : eb('teamId', '+', eb.lit(0))
+      const team = isDense(is) ? eb.ref('teamId') : eb('teamId', '+', eb.lit(0))
       return is === null ? eb(team, 'is', null) : eb(team, '=', is)
     })
   const own = await ofTeam(teamId).execute()
