@@ -142,6 +142,19 @@ test('a name that turns the direction of writing turns nothing but itself', asyn
   await expect.poll(() => page.evaluate(directions)).toEqual(['isolate', 'isolate', 'isolate'])
 })
 
+test('every screen says what to do where there is nothing yet', async () => {
+  const empty = await spawnDaemon(['--ephemeral', '--port', '0'], { TAPCHIP_ADMIN_TOKEN: rootToken })
+  onTestFinished(() => void empty.stop())
+  const { origin, link } = await startConsole(environmentOf(empty))
+  const { page, complaints } = await openConsole({ link }, browser)
+  for (const name of ['now', 'chips', 'batches', 'events', 'chain', 'webhooks', 'table', 'look'] as const) {
+    await page.goto(`${origin}${screens[name][0]}`)
+    await page.locator(`main[data-screen=${name}] .empty`).first().waitFor()
+    expect([name, await audit(page)]).toEqual([name, []])
+  }
+  expect(complaints).toEqual([])
+})
+
 test('a wall screen of twice the size shows the same, twice as large, without scrolling', async () => {
   const { page, origin } = await open({ viewport: { width: 1920, height: 1080 } })
   const row = page.locator('main[data-screen=now] tbody tr[data-index]').first()

@@ -1,6 +1,7 @@
 import { BackgroundLoop } from '../../../values/background-loop.ts'
 import { type Db, isShared } from '../../store/database/database.ts'
 import type { Election } from '../../store/lease/leader-election.ts'
+import { lastIdBefore } from '../../store/taps/tap-counts.ts'
 import {
   addTapCounts,
   advanceTapCounts,
@@ -10,7 +11,7 @@ import {
   pruneTapCounts,
   tapsCountedTo,
 } from '../../store/taps/tap-rates.ts'
-import { lastTapBefore, newestTap } from '../../store/taps/taps.ts'
+import { newestTap } from '../../store/taps/taps.ts'
 import { type Clock, iso } from '../time/time.ts'
 
 type Deps = { db: Db; clock: Clock }
@@ -74,7 +75,7 @@ export class TapCounting {
   /** Taps from before what is shown are not counted. */
   async #begin(): Promise<number> {
     const { db, clock } = this.#deps
-    const id = await lastTapBefore(db.slow, iso(clock.now() - dayMs))
+    const id = await lastIdBefore(db.slow, iso(clock.now() - dayMs))
     await db.write((trx) => beginTapCounts(trx, id))
     return (await tapsCountedTo(db.slow)) ?? id
   }

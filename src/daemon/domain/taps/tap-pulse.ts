@@ -3,7 +3,7 @@ import { findItem } from '../../store/chips/items.ts'
 import type { Db, Queries } from '../../store/database/database.ts'
 import type { TapRow } from '../../store/schema/schema.ts'
 import { chipsOfTaps } from '../../store/taps/live-changes.ts'
-import type { TapPiece } from '../../store/taps/tap-counts.ts'
+import { lastIdBefore, type TapPiece } from '../../store/taps/tap-counts.ts'
 import {
   hoursOf,
   manyRefused,
@@ -13,7 +13,7 @@ import {
   tapsByTime,
   tapsCountedTo,
 } from '../../store/taps/tap-rates.ts'
-import { lastTapBefore, newestTap } from '../../store/taps/taps.ts'
+import { newestTap } from '../../store/taps/taps.ts'
 import { teamNames } from '../access/teams.ts'
 import { type Clock, iso } from '../time/time.ts'
 import type { TapLog } from './tap-log.ts'
@@ -218,7 +218,7 @@ async function attacksOf(
   teams: ReadonlyMap<number | null, string>,
 ): Promise<Attack[]> {
   const found: Attack[] = []
-  const after = await lastTapBefore(db, of.since)
+  const after = await lastIdBefore(db, of.since)
   for (const by of ['chipUid', 'keySetId'] as const)
     for (const { key, teamId, ...row } of await manyRefused(db, { ...of, after, least: attackTaps, by }))
       found.push({

@@ -128,6 +128,30 @@ export const isOlderPiece = async (
   return (at ?? '') < since
 }
 
+const tapsPerPiece = 10_000
+
+/** @returns an ID up to which all taps are from before the date. IDs are nearly in the order of time. */
+export async function lastIdBefore(db: Queries, date: string): Promise<number> {
+  let [low, high] = [0, (await lastTapUpTo(db, Number.MAX_SAFE_INTEGER)) ?? 0]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const tap = await db
+      .selectFrom('taps')
+      .select(['id', 'at'])
+      .where('id', '>=', middle)
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst()
+    if (tap === undefined || tap.at >= date) high = middle - 1
+    else low = Math.max(middle, Math.min(tap.id, high))
+  }
+  for (;;) {
+    const upTo = await lastTapUpTo(db, low)
+    if (upTo === undefined || (await isOlderPiece(db, { after: upTo - tapsPerPiece, upTo }, date))) return low
+    low = upTo - tapsPerPiece
+  }
+}
+
 export interface KeptSince {
   /** The time of the oldest tap; null if none was ever deleted. */
   taps: string | null

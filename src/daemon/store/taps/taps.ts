@@ -3,7 +3,7 @@ import { engineOf, type Queries } from '../database/database.ts'
 import { setting } from '../database/settings.ts'
 import { named, statement } from '../database/statement.ts'
 import type { TapRow } from '../schema/schema.ts'
-import { isOlderPiece, lastTapUpTo } from './tap-counts.ts'
+import { lastIdBefore } from './tap-counts.ts'
 
 export const shown = [
   'id',
@@ -100,7 +100,7 @@ export interface TapFilter {
 /** Newest first; may be slow. Taps of unknown chips have no team and are listed for every team. */
 export async function listTaps(db: Queries, { teamId, uid, ...filter }: TapFilter): Promise<ShownTap[]> {
   if (uid !== undefined) return tapsOfChip(db, uid, { teamId, ...filter })
-  const after = filter.since === undefined ? undefined : await lastTapBefore(db, filter.since)
+  const after = filter.since === undefined ? undefined : await lastIdBefore(db, filter.since)
   const newest = () => {
     const query = tapsWhere(db, filter)
     return after === undefined ? query : query.where('id', '>', after)
@@ -234,28 +234,4 @@ async function countTaps(db: Queries): Promise<number> {
 export async function newestTap(db: Queries): Promise<number> {
   const newest = db.selectFrom('taps').select((e) => e.fn.max<number | null>('id').as('id'))
   return Number((await newest.executeTakeFirstOrThrow()).id ?? 0)
-}
-
-const tapsPerPiece = 10_000
-
-/** @returns an ID up to which all taps are from before the date. IDs are nearly in the order of time. */
-export async function lastTapBefore(db: Queries, date: string): Promise<number> {
-  let [low, high] = [0, await newestTap(db)]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    const tap = await db
-      .selectFrom('taps')
-      .select(['id', 'at'])
-      .where('id', '>=', middle)
-      .orderBy('id')
-      .limit(1)
-      .executeTakeFirst()
-    if (tap === undefined || tap.at >= date) high = middle - 1
-    else low = Math.max(middle, Math.min(tap.id, high))
-  }
-  for (;;) {
-    const upTo = await lastTapUpTo(db, low)
-    if (upTo === undefined || (await isOlderPiece(db, { after: upTo - tapsPerPiece, upTo }, date))) return low
-    low = upTo - tapsPerPiece
-  }
 }
