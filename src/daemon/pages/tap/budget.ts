@@ -2,7 +2,7 @@ import { type Html, html } from './html.ts'
 import { brief } from './wording.ts'
 
 /** However much else there is. */
-const minBytes = 1500
+const minBytes = 2600
 
 /** What the texts of a piece may take of a page, which has to stay small for a phone, whatever its metadata has. */
 export class Budget {
