@@ -223,6 +223,7 @@ describe('every setting that does not fit is refused in the words of the daemon'
     ['TAPCHIP_WIRE_PREFIX', 'A B'],
     ['TAPCHIP_KEY_RATE_LIMIT', '0'],
     ['TAPCHIP_ADMIN_TOKEN', 'fifteen-letters'],
+    ['TAPCHIP_SMTP_URL', 'smtp://tags:100%sure@mail.example'],
   ])('%s as %s', (variable, text) => {
     expect(() => load({ [variable]: text })).toThrow(`(${variable}) must`)
   })

@@ -13,19 +13,29 @@ export interface MailConfig {
   readonly from: { readonly name: string; readonly address: string }
 }
 
-const message = 'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…; user and password may be left out'
+const message =
+  'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…; user and password may be left out, and %, /, ?, #, and @ in them are written as %25, %2F, %3F, %23, and %40'
 const sender = /^(?:([^<>\r\n"]{0,100}?)\s*<([^\s<>@]+@[^\s<>@]+)>|([^\s<>@]+@[^\s<>@]+))$/
 
 export const mailSettings = {
   smtpUrl: z
     .string()
     .regex(/^smtps?:\/\/[^\s/?#]+\/?$/, message)
-    .refine((url) => URL.canParse(url) && new URL(url).hostname !== '', message)
+    .refine((url) => URL.canParse(url) && new URL(url).hostname !== '' && isDecodable(url), message)
     .optional(),
   smtpFrom: z
     .string()
     .regex(sender, 'must be an e-mail address, such as tags@acme.example or Acme <tags@acme.example>')
     .optional(),
+}
+
+/** A password with a percent sign of its own is the usual mistake. */
+function isDecodable(url: string): boolean {
+  try {
+    return decodeURIComponent(url) !== ''
+  } catch {
+    return false
+  }
 }
 
 /** Contains a password. */
