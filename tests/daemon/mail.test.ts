@@ -59,6 +59,8 @@ describe('a mail server that', () => {
         socket.on('close', () => clearInterval(timer))
       },
     ],
+    ['turns away whoever connects', (socket: Socket) => void socket.write('554 come back later\r\n')],
+    ['does not greet back', answering({ EHLO: '550 no', HELO: '550 no' })],
     ['hangs in the middle', answering({ EHLO: '250 AUTH PLAIN', AUTH: '' })],
   ])('%s is given up, and the mail is tried again', async (_, greet) => {
     const server = createMailServer(await badServer(greet), { withinMs: 300 })

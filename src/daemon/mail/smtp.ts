@@ -118,7 +118,9 @@ function judge(error: unknown): Exclude<SendResult, { kind: 'sent' }> {
   if (code === 'EENVELOPE' && typeof responseCode !== 'number') return { kind: 'refused', reason }
   if (code === 'EAUTH')
     return { kind: 'retry', scope: 'server', reason: `${reason}: check user and password` }
-  if (typeof responseCode !== 'number') return { kind: 'retry', scope: 'server', reason }
+  // Turned away before any mail was named.
+  const isUnnamed = typeof responseCode !== 'number' || code === 'EPROTOCOL'
+  if (isUnnamed) return { kind: 'retry', scope: 'server', reason }
   if (responseCode >= 500) return { kind: 'refused', reason }
   return { kind: 'retry', scope: 'mail', reason }
 }
