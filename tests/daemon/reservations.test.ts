@@ -101,7 +101,7 @@ describe('what bounds it', () => {
     const statuses = answers.map(({ statusCode }) => statusCode).sort()
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429, 429, 429, 429])
     const refused = answers.find(({ statusCode }) => statusCode === 429)
-    expect(refused?.body).toContain('Too many mails were asked for')
+    expect(refused?.body).toContain('Too many emails were asked for')
     expect(refused?.headers['retry-after']).toBe('3600')
     // The next test counts mails.
     await server.newest(before + 7)
@@ -190,7 +190,7 @@ describe('what bounds it', () => {
       expect((await sendForm(browser, page, { email: `mail${n}@example.org` })).statusCode).toBe(303)
     const sixth = await sendForm(browser, page, { email: 'mail6@example.org' })
     expect(sixth.statusCode).toBe(429)
-    expect(sixth.body).toContain('Too many mails were asked for')
+    expect(sixth.body).toContain('Too many emails were asked for')
     expect(sixth.body).not.toMatch(/name="code"[^>]* aria-invalid|<p>\d tries are left/)
     expect(sixth.body).toMatch(/<details open>[\s\S]*name="email"[^>]* aria-invalid/)
     const fifth = await server.newest(before + 5)

@@ -36,6 +36,14 @@ test('the steps of two taps keep forms of their own beside actions that share on
   expect(found(/name="choice" value="([^"]+)"/g)).toEqual(['badge-3', 'guestbook-3'])
 })
 
+test('says who loses the piece beside its box too, and not where it is nobody’s', () => {
+  const shown = (of: Partial<TapPage>) => tapPage({ ...pageOf('everything'), ...of }, settings).body
+  expect(shown({})).toContain('mira.eth loses it')
+  const { piece } = pageOf('claim-unminted')
+  expect(shown({ piece })).toContain('It is nobody’s yet.')
+  expect(shown({ piece })).not.toContain('loses it')
+})
+
 describe('several things by one press', () => {
   let p: Phygitals
   beforeAll(async () => {

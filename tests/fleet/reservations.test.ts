@@ -118,7 +118,7 @@ test('ten presses at both for two badges at once give each once', async () => {
 test('an address that the mail server refuses is said at once by both, whichever sends the mails', async () => {
   for (const n of [1, 2]) {
     const answer = await send(n, { ref: await tapped(n), email: `nobody@${n}.example.org` })
-    expect(JSON.stringify(await answer.json())).toContain('The mail could not be delivered to')
+    expect(JSON.stringify(await answer.json())).toContain('The email could not be delivered to')
   }
 })
 

@@ -85,5 +85,6 @@ export async function nameWallet(
 export const refusedName = (page: KeptPage, refusal: DomainError, recipient: string): KeptPage => ({
   ...page,
   recipient,
-  failure: failureOf(refusal, { kind: page.open[0]?.kind ?? 'claim', recipient }),
+  // The field asks for a wallet, whatever is kept.
+  failure: failureOf(refusal, { kind: 'claim', recipient }),
 })

@@ -1,8 +1,9 @@
 import { type Action, keyOf, type RecipientCheck, type TapPage } from '../../domain/tap-page/content.ts'
 import { checkMessage, registerMessage } from './check-message.ts'
 import { collectCard, collectedActions, collectKey } from './collect.ts'
+import { explain, isLater } from './explain.ts'
 import { type Html, html } from './html.ts'
-import { ifYours, ownerRow } from './item.ts'
+import { ownerRow } from './item.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
 import {
@@ -18,9 +19,9 @@ import {
 } from './parts.ts'
 import { reserveCard } from './reserve.ts'
 import { type PageSettings, pathOf } from './settings.ts'
-import { type Strings, stringsOf } from './strings/strings.ts'
-import { dateAndTime, duration, holding, opening, timeLeft, widestTime } from './times.ts'
-import { brief, failureMessage, party, partyOf, shortened, titleOfAction } from './wording.ts'
+import { stringsOf } from './strings/strings.ts'
+import { dateAndTime, holding, opening, timeLeft, widestTime } from './times.ts'
+import { brief, failureMessage, party, partyOf, titleOfAction } from './wording.ts'
 
 /** A part of the page that can change while it is open; `html` is the element with the key. */
 export interface Card {
@@ -116,28 +117,6 @@ ${room(action, settings, { idle: explain(action, content, strings), failure: sta
   }
 }
 
-function explain({ kind, waitSeconds = 0 }: Action, content: TapPage, strings: Strings): Html {
-  const { explain: texts } = strings
-  if (kind === 'register') return html`<p>${texts.register({ wait: duration(waitSeconds, strings) })}</p>`
-  if (kind !== 'claim') return html`<p>${texts[kind]}</p>`
-  if (isLater({ kind }, content.actions)) return html`<p>${texts.claimLater}</p>`
-  if (content.actions.some((other) => other.kind === 'register')) return html`<p>${texts.claimStep}</p>`
-  const { kind: of, owner, isUnowned } = content.piece
-  if (of === 'item' || isUnowned) return html`<p>${texts.mint}</p>`
-  const { name: known = '', address = '' } = owner ?? {}
-  const isShort = known !== '' && known.length <= widestName.length
-  const name = isShort ? known : owner ? shortened(address) : widestName
-  const own = texts.claimOwn({ owner: name })
-  const from = texts.claimFrom({ owner: name })
-  // Until the chain has said whose it is, there is room for what will be said then.
-  if (!owner) return html`<p${roomFor(html`${from}`, html`${own}`)}><span>${texts.claim}</span></p>`
-  return html`<p>${ifYours(own, owner.isYours ? own : from)}</p>`
-}
-
-/** Most people do the first step now; only those who did it with an earlier tap can do the second. */
-const isLater = ({ kind }: Pick<Action, 'kind'>, actions: readonly Action[]): boolean =>
-  kind === 'claim' && actions.some((other) => other.kind === 'register' && other.state.is === 'open')
-
 type Registered = Extract<Action['state'], { is: 'registered' }>
 
 function registered(action: Action, state: Registered, content: TapPage, settings: PageSettings): Html {
@@ -203,9 +182,6 @@ ${field}
 ${filled.waits && html`<p class="hint still">${strings.registered.reload}</p>`}
 </form>`
 }
-
-/** As long as most names; instead of a longer one stands the address. */
-const widestName = 'nnnnnnnnnnnnnnnn.eth'
 
 /** Describes the effect and the recipient before anything is sent. HTML for inside the element. */
 export function checkLine(check: RecipientCheck, settings: PageSettings): string {

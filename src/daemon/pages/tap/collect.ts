@@ -1,5 +1,6 @@
 import { type Action, collectable, keyOf, type TapPage } from '../../domain/tap-page/content.ts'
 import { checkMessage, longName } from './check-message.ts'
+import { explain } from './explain.ts'
 import { type Html, html } from './html.ts'
 import { mediaOf } from './media.ts'
 import { moment } from './moment.ts'
@@ -116,18 +117,15 @@ function outcome({ kind, name, state }: Action, strings: Strings): [ShownState?,
 }
 
 /** Its picture and what it is, in the place of its result. */
-function about(action: Action, { piece }: TapPage, settings: PageSettings): Html {
+function about(action: Action, content: TapPage, settings: PageSettings): Html {
   const { kind, title, description, imageUrl, state } = action
   const strings = stringsOf(settings)
-  const picture = mediaOf(kind === 'claim' ? piece.image : imageUrl, settings)
-  const { mint, claim, badge, guestbook } = strings.explain
-  const isUnminted = piece.kind === 'item' || piece.isUnowned
-  const explanation = { claim: isUnminted ? mint : claim, register: '', badge, guestbook }[kind]
+  const picture = mediaOf(kind === 'claim' ? content.piece.image : imageUrl, settings)
   const text =
     state.is === 'closed'
       ? closedLine(state, settings)
       : description === ''
-        ? html`<p>${explanation}</p>`
+        ? explain(action, content, strings)
         : html`<p class="said" dir="auto">${brief(description, 2000)}</p>`
   return html`${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}<div>${title !== '' && html`<p class="kind">${titleOfAction(action, strings)}</p>`}${text}</div>`
 }

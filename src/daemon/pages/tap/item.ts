@@ -19,11 +19,15 @@ export const titleOf = (
   otherwise = stringsOf(settings).fallbackTitle,
 ): string => brief(piece.name?.trim() ?? '', 300) || otherwise
 
+/** The same where no tap has proved anything: on pages that a link leads to, and of pictures. */
+export const namedOf = (content: Pick<PieceContent, 'piece'>, settings: PageSettings): string =>
+  titleOf(content, settings, stringsOf(settings).publicPage.fallbackTitle)
+
 /** Picture or video, in a box whose size is known before the media arrives; empty if there is none. */
 export function hero(content: PieceContent, settings: PageSettings): Html {
   const { piece } = content
   const { videoOf } = stringsOf(settings)
-  const title = titleOf(content, settings)
+  const title = namedOf(content, settings)
   const video = mediaOf(piece.video?.url, settings)
   const image = mediaOf(piece.image, settings)
   if (video) {
@@ -40,11 +44,11 @@ export function hero(content: PieceContent, settings: PageSettings): Html {
 const film = (url: string, poster: string | undefined, label: string): Html =>
   html`<video src="${url}"${poster && html` poster="${poster}"`} aria-label="${label}" muted playsinline loop controls preload="none" width="800" height="800"></video>`
 
-export function heading(content: TapPage, settings: PageSettings): Html {
+export function heading(content: TapPage, settings: PageSettings, title = titleOf(content, settings)): Html {
   const { collection, edition, kind } = content.piece
   const { tamper: seal } = content
   const strings = stringsOf(settings)
-  return html`<h1 id="piece" dir="auto">${titleOf(content, settings)}</h1>
+  return html`<h1 id="piece" dir="auto">${title}</h1>
 ${collection && html`<p class="collection" dir="auto">${brief(collection, 300)}</p>`}
 ${(edition || seal || kind !== 'chip') && html`<dl class="facts">${ownerRow(content, settings)}${seal && tamperRow(seal, settings)}${edition && html`<div><dt>${strings.edition}</dt><dd><bdi>${brief(edition, 100)}</bdi></dd></div>`}</dl>`}`
 }
@@ -110,7 +114,7 @@ const lastEnd = (text: string, pattern: RegExp): number => {
 /** A scrollable row that the keyboard can reach, without a script. */
 export function gallery(content: Pick<PieceContent, 'piece'>, settings: PageSettings, budget: Budget): Html {
   const { gallery: label, pictureOf } = stringsOf(settings)
-  const title = titleOf(content, settings)
+  const title = namedOf(content, settings)
   const shown = content.piece.gallery.flatMap((picture) => {
     const url = mediaOf(picture.url, settings)
     return url ? [{ url, picture }] : []

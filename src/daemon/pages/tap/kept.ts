@@ -1,7 +1,8 @@
 import type { Action } from '../../domain/tap-page/content.ts'
 import type { KeptPage } from '../../domain/tap-page/kept.ts'
+import { explain, walletExplained } from './explain.ts'
 import { type Html, html } from './html.ts'
-import { heading, hero, titleOf } from './item.ts'
+import { heading, hero, namedOf } from './item.ts'
 import { layout } from './layout.ts'
 import { type Page, type PageSettings, pathOf } from './settings.ts'
 import { type Strings, stringsOf } from './strings/strings.ts'
@@ -15,17 +16,18 @@ export function keptPage(kept: KeptPage, secret: string, plain: PageSettings): P
   const strings = stringsOf(settings)
   const texts = strings.kept
   const { brand } = page
+  const title = namedOf(page, settings)
   const main = html`<header>${teamName(brand, settings)}
 ${open.length > 0 && html`<p class="state"><span class="tick" aria-hidden="true">&#10003;</span> ${texts.state({ day: until })}</p>`}</header>
 <main>
 ${hero(page, settings)}
-${heading(page, settings)}
+${heading(page, settings, title)}
 <div class="actions"><section class="card" aria-labelledby="kept-title"><h2 id="kept-title">${titles(page.actions, strings)}</h2>
 ${open.length > 0 && form(kept, secret, settings)}
 <div role="status" id="kept-status"${failure ? html` data-state="failed"` : stateOf(page.actions)}>${failure && html`<p>${failureMessage(failure, strings)}</p>`}${outcomes(page.actions, settings)}</div>
-${open.length > 0 && html`<p class="explain">${texts.explain}</p>`}</section></div>
+${open.length > 0 && html`<div class="explain">${explanations(kept, strings)}</div>`}</section></div>
+${open.length > 0 && walletExplained(strings)}
 </main>`
-  const title = titleOf(page, settings)
   return layout(failure ? strings.problem({ title }) : title, main, settings, { brand })
 }
 
@@ -36,6 +38,13 @@ function form({ recipient, failure }: KeptPage, secret: string, settings: PageSe
 <div class="field" dir="ltr"><input id="kept-recipient" name="recipient" placeholder="${strings.recipientHint}" value="${recipient?.slice(0, 255)}" required maxlength="255" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="kept-status"${failure && html` aria-invalid="true"`}></div>
 <button type="submit">${strings.kept.button}</button>
 </form>`
+}
+
+/** Two taps are only registered by it, and the piece may be somebody's. */
+function explanations({ page, open }: KeptPage, strings: Strings): Html {
+  const { explain: all, secret } = strings.kept
+  const moves = open.filter(({ kind }) => kind === 'register' || kind === 'claim')
+  return html`${moves.map((action) => explain(action, page, strings))}${open.length > moves.length && html`<p>${all}</p>`}<p>${secret}</p>`
 }
 
 const titles = (actions: readonly Action[], strings: Strings): string =>

@@ -1,6 +1,6 @@
 import type { PublicPage } from '../../domain/tap-page/public-page.ts'
 import { type Html, html } from './html.ts'
-import { hero, tamperRow, titleOf } from './item.ts'
+import { hero, namedOf, tamperRow } from './item.ts'
 import { layout } from './layout.ts'
 import { openGraph } from './link-preview.ts'
 import { mediaOf } from './media.ts'
@@ -14,7 +14,7 @@ import { brief, party } from './wording.ts'
 export function publicPage(content: PublicPage, plain: PageSettings): Page {
   const settings = { ...plain, ownWords: content.ownWords }
   const { brand, piece, path } = content
-  const title = titleOf(content, settings, stringsOf(settings).publicPage.fallbackTitle)
+  const title = namedOf(content, settings)
   const top = html`<header>${teamName(brand, settings)}</header>
 <main data-public>
 ${hero(content, settings)}

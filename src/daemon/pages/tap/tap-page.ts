@@ -1,6 +1,7 @@
 import { keyOf, type TapPage } from '../../domain/tap-page/content.ts'
 import { cardsOfActions, timeLine } from './cards.ts'
 import { laidOut } from './collect.ts'
+import { walletExplained } from './explain.ts'
 import { type Html, html } from './html.ts'
 import { heading, hero, technical, titleOf } from './item.ts'
 import { layout } from './layout.ts'
@@ -79,7 +80,7 @@ function actions(content: TapPage, settings: PageSettings): Html {
   const first = cards.find(({ card }) => card.text.includes('<form'))
   return html`${cards.map((one) => [one.card, one === first && bar(one.key, content, settings)])}
 ${timeLine(content, settings)}
-<details class="soft"><summary>${strings.whatIsWallet}</summary><p>${strings.walletIs}</p></details>`
+${walletExplained(strings)}`
 }
 
 /**

@@ -168,7 +168,7 @@ export const de: Messages = {
     expired: 'Die Zeit für diesen Scan ist abgelaufen. Halten Sie Ihr Telefon noch einmal an den Chip.',
     kept: 'Jemand lässt sich das Stück per E-Mail aufheben, bis eine Wallet genannt ist. Solange kann es niemand sonst bekommen.',
     'kept-here': 'Es wird mit diesem Scan aufgehoben, per E-Mail.',
-    'kept-given': 'Es war per E-Mail aufgehoben und ist nun in dem Wallet, das dafür genannt wurde.',
+    'kept-given': 'Es war per E-Mail aufgehoben und ist nun in der Wallet, die dafür genannt wurde.',
   },
   reserve: {
     title: 'Noch keine Wallet?',
@@ -200,7 +200,8 @@ export const de: Messages = {
   kept: {
     state: 'Für Sie aufgehoben bis zum {day, date}',
     explain:
-      'Geben Sie Ihre Wallet ein; alles, was für Sie aufgehoben wird, geht dorthin. Das kostet Sie nichts. Wer diesen Link hat, kann das tun: Behalten Sie ihn für sich.',
+      'Geben Sie Ihre Wallet ein; alles, was für Sie aufgehoben wird, geht dorthin. Das kostet Sie nichts.',
+    secret: 'Wer diesen Link hat, kann das tun: Behalten Sie ihn für sich.',
     button: 'An diese Wallet senden',
     ended: {
       title: 'Das wird nicht mehr für Sie aufgehoben',

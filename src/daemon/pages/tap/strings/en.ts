@@ -162,32 +162,32 @@ export const en = {
   reserve: {
     title: 'No wallet yet?',
     explain:
-      'It can be kept for you until you have one. You get a mail with six digits, and then one with a link.',
+      'It can be kept for you until you have one. You get an email with six digits, and then one with a link.',
     shared: 'It has an owner: whoever holds a phone to it and enters a wallet before you goes first.',
     email: 'Email address',
     emailHint: 'name@example.com',
     send: 'Keep it by email',
     sent: 'Six digits are on their way to {email}. They are good for ten minutes.',
-    bounced: 'The mail could not be delivered to {email}. Check the address.',
-    code: 'Six digits from the mail',
+    bounced: 'The email could not be delivered to {email}. Check the address.',
+    code: 'Six digits from the email',
     keep: 'Keep it for me',
     tries: '{count, plural, one {One try is} other {# tries are}} left.',
-    again: 'Another address, or a new mail',
-    resend: 'Send a new mail',
-    kept: 'Kept for you until {day, date}. A link was mailed to you: open it once you have a wallet.',
+    again: 'Another address, or a new email',
+    resend: 'Send a new email',
+    kept: 'Kept for you until {day, date}. A link was emailed to you: open it once you have a wallet.',
     keptBounced:
-      'Kept for you until {day, date}, but the mail with the link could not be delivered. Hold your phone to the chip again later, and ask for it once more.',
+      'Kept for you until {day, date}, but the email with the link could not be delivered. Hold your phone to the chip again later, and ask for it once more.',
     elsewhereTitle: 'Is it kept for you?',
     elsewhere: 'Enter your email address for a new link. The link before it ends then.',
     link: 'Send a new link',
-    linkSent: 'If it is kept for this address, a mail with a new link is on its way.',
+    linkSent: 'If it is kept for this address, an email with a new link is on its way.',
     invalid: 'This is not an email address. Check it for typing errors.',
-    often: 'Too many mails were asked for.',
+    often: 'Too many emails were asked for.',
   },
   kept: {
     state: 'Kept for you until {day, date}',
-    explain:
-      'Enter your wallet, and everything that is kept for you goes there. It costs you nothing. Whoever has this link can do that, so do not pass it on.',
+    explain: 'Enter your wallet, and everything that is kept for you goes there. It costs you nothing.',
+    secret: 'Whoever has this link can do that, so do not pass it on.',
     button: 'Send it to this wallet',
     ended: {
       title: 'This is no longer kept for you',
@@ -197,7 +197,7 @@ export const en = {
     unknown: {
       title: 'This link is no longer good',
       advice:
-        'A newer mail may have a newer link. If you have none, hold your phone to the chip again, and ask for one.',
+        'A newer email may have a newer link. If you have none, hold your phone to the chip again, and ask for one.',
     },
   },
   mail: {
@@ -285,7 +285,7 @@ export const en = {
     outcome_unknown: `This service was interrupted, so this may have worked, or not. ${tapAgain}`,
     too_slow: 'The connection was too slow. Nothing was used up. Try again.',
     claim_kept: 'Somebody keeps this piece by email. Nothing was used up.',
-    mail_code_wrong: 'These are not the six digits of the newest mail.',
+    mail_code_wrong: 'These are not the six digits of the newest email.',
     mail_code_over:
       'These digits are no longer good. Nothing was used up. Hold your phone to the chip again for new ones.',
     not_found: `This is no longer available. ${tapAgain}`,

@@ -176,8 +176,8 @@ export const es: Messages = {
   },
   kept: {
     state: 'Guardada para ti hasta el {day, date}',
-    explain:
-      'Indica tu wallet y todo lo que está guardado para ti se envía allí. No te cuesta nada. Quien tenga este enlace puede hacerlo: no lo compartas.',
+    explain: 'Indica tu wallet y todo lo que está guardado para ti se envía allí. No te cuesta nada.',
+    secret: 'Quien tenga este enlace puede hacerlo: no lo compartas.',
     button: 'Enviar a esta wallet',
     ended: {
       title: 'Ya no está guardada para ti',

@@ -185,7 +185,8 @@ export const fr: Messages = {
   kept: {
     state: 'Gardé pour vous jusqu’au {day, date}',
     explain:
-      'Indiquez votre portefeuille : tout ce qui est gardé pour vous y est envoyé. Cela ne vous coûte rien. Toute personne qui a ce lien peut le faire : ne le transmettez pas.',
+      'Indiquez votre portefeuille : tout ce qui est gardé pour vous y est envoyé. Cela ne vous coûte rien.',
+    secret: 'Toute personne qui a ce lien peut le faire : ne le transmettez pas.',
     button: 'Envoyer à ce portefeuille',
     ended: {
       title: 'Ce n’est plus gardé pour vous',

@@ -15,7 +15,7 @@ const maxProblems = 50
  * changed them could mislead the people who rely on them.
  */
 const kept =
-  /^(genuine|refus|unable|failures|mistyped|tryAgainIn|check|printed|home|notFound|notNow|problem|publicPage\.about|kept\.(explain|ended|unknown)|mail\.(secret|notYou))/
+  /^(genuine|refus|unable|failures|mistyped|tryAgainIn|check|printed|home|notFound|notNow|problem|publicPage\.about|kept\.(explain|secret|ended|unknown)|mail\.(secret|notYou))/
 
 interface Texts {
   readonly [key: string]: string | Texts
