@@ -42,6 +42,7 @@ test.each([
         const { piece } = page
         const told: TapPage = {
           ...page,
+          actions: page.actions.map((action) => ({ ...action, description: long(2000) })),
           piece: {
             ...piece,
             token: piece.token && { ...piece.token, dataPath: '/metadata/1/0x1/7' },

@@ -2,7 +2,7 @@ import { type Html, html } from './html.ts'
 import { brief } from './wording.ts'
 
 /** However much else there is. */
-const minBytes = 2600
+const minBytes = 2000
 
 /** What the texts of a piece may take of a page, which has to stay small for a phone, whatever its metadata has. */
 export class Budget {
@@ -33,7 +33,6 @@ export class Budget {
 
   /** @returns the beginning of the text, as much as fits; empty: next to nothing would */
   text(text: string, share: number): string {
-    const bytesOf = (shown: string) => Buffer.byteLength(html`${shown}`.text)
     const bytes = bytesOf(text)
     const most = this.#left * share
     if (bytes <= most) {
@@ -43,10 +42,24 @@ export class Budget {
     this.isSpent = true
     if (most < 100) return ''
     this.#left -= most
-    // Characters differ in length, but hardly from one part of a text to another.
-    let shown = text
-    for (let now = bytes; now > most; now = bytesOf(shown))
-      shown = brief(text, Math.floor(Math.min(0.95, most / now) * (shown.length - 1)))
-    return shown
+    return cutTo(text, most)
   }
+}
+
+/** Of an action that is alone on its page. */
+const maxDescriptionBytes = 2000
+
+/** @param count how many actions are on the page @returns the beginning of the description, as much as fits */
+export const descriptionOf = ({ description }: { description: string }, count: number): string =>
+  // Each further action brings texts of its own, too.
+  cutTo(description, Math.max(maxDescriptionBytes / count ** 2, 160))
+
+const bytesOf = (shown: string): number => Buffer.byteLength(html`${shown}`.text)
+
+function cutTo(text: string, most: number): string {
+  // Characters differ in length, but hardly from one part of a text to another.
+  let shown = text
+  for (let now = bytesOf(text); now > most; now = bytesOf(shown))
+    shown = brief(text, Math.floor(Math.min(0.95, most / now) * (shown.length - 1)))
+  return shown
 }

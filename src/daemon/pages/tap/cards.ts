@@ -1,4 +1,5 @@
 import { type Action, keyOf, type RecipientCheck, type TapPage } from '../../domain/tap-page/content.ts'
+import { descriptionOf } from './budget.ts'
 import { checkMessage, registerMessage } from './check-message.ts'
 import { collectCard, collectedActions, collectKey } from './collect.ts'
 import { explain, isLater } from './explain.ts'
@@ -75,7 +76,7 @@ export function actionCard(action: Action, content: TapPage, settings: PageSetti
 <div class="words">
 <h2 id="${key}-title">${action.title === '' ? heading : html`<bdi>${brief(action.title, 300)}</bdi>`}</h2>
 ${action.title !== '' && html`<p class="kind">${heading}</p>`}
-${action.description !== '' && html`<p class="said" dir="auto">${brief(action.description, 2000)}</p>`}
+${action.description !== '' && html`<p class="said" dir="auto">${descriptionOf(action, content.actions.length)}</p>`}
 </div></div>
 ${body(action, content, settings)}
 ${moment(action, content, settings)}

@@ -1,4 +1,5 @@
 import { type Action, collectable, keyOf, type TapPage } from '../../domain/tap-page/content.ts'
+import { descriptionOf } from './budget.ts'
 import { checkMessage, longName } from './check-message.ts'
 import { explain } from './explain.ts'
 import { type Html, html } from './html.ts'
@@ -126,6 +127,6 @@ function about(action: Action, content: TapPage, settings: PageSettings): Html {
       ? closedLine(state, settings)
       : description === ''
         ? explain(action, content, strings)
-        : html`<p class="said" dir="auto">${brief(description, 2000)}</p>`
+        : html`<p class="said" dir="auto">${descriptionOf(action, content.actions.length)}</p>`
   return html`${picture && html`<img class="artwork" src="${picture}" alt="" width="96" height="96" loading="lazy" referrerpolicy="no-referrer">`}<div>${title !== '' && html`<p class="kind">${titleOfAction(action, strings)}</p>`}${text}</div>`
 }
