@@ -11,11 +11,18 @@ const maxBytes = 32_000
 const maxProblems = 50
 
 /**
- * What went wrong, whether a chip is genuine, and what cannot be undone is said in the daemon's own words: a team that
- * changed them could mislead the people who rely on them.
+ * Said in the daemon's own words: a chip that is genuine, a seal, what went wrong, what cannot be undone, and what becomes
+ * of an address. A team that changed them could mislead the people who rely on them.
  */
-const kept =
-  /^(genuine|refus|unable|failures|mistyped|tryAgainIn|check|printed|home|notFound|notNow|problem|publicPage\.about|kept\.(explain|secret|ended|unknown)|mail\.(secret|notYou))/
+const protectedKeys = new RegExp(
+  `^(${[
+    'genuine|seal[CO]|explain\\.claim[FO]|check|collect\\.partly',
+    'refus|unable|failures|mistyped|tryAgainIn|notFound|notNow|problem|printed|home',
+    'script\\.(genuineAgo|offline|failed|busy|unknown)',
+    'publicPage\\.about|kept\\.(explain|secret|ended|unknown)|mail\\.(secret|forget|notYou)',
+    'reserve\\.(shared|bounced|keptBounced|invalid|often)',
+  ].join('|')})`,
+)
 
 interface Texts {
   readonly [key: string]: string | Texts
@@ -31,7 +38,7 @@ const builtIn = new Map<PageLanguage, ReadonlyMap<string, string>>()
 function ofLanguage(language: PageLanguage): ReadonlyMap<string, string> {
   const known = builtIn.get(language)
   if (known) return known
-  const made = new Map(flat(messages[language]).filter(([key]) => !kept.test(key)))
+  const made = new Map(flat(messages[language]).filter(([key]) => !protectedKeys.test(key)))
   builtIn.set(language, made)
   return made
 }
@@ -99,7 +106,7 @@ export function readWords(texts: Readonly<Record<string, Readonly<Record<string,
       const row = `${language} ${key.slice(0, 80)}`
       if (original === undefined)
         problems.push(
-          kept.test(key)
+          protectedKeys.test(key)
             ? `${row}: this text cannot be replaced, since it tells people what went wrong or protects them. Remove it.`
             : `${row}: there is no such text. List them: tapchip pages strings export`,
         )
