@@ -1,7 +1,7 @@
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cleanUp } from '../../src/daemon/domain/operations/housekeeping.ts'
-import { askForCode } from '../../src/daemon/domain/reservations/keep.ts'
+import { askForCode } from '../../src/daemon/domain/reservations/ask.ts'
 import { linkHashOf } from '../../src/daemon/domain/reservations/secrets.ts'
 import { findVisit } from '../../src/daemon/domain/tap-page/visit.ts'
 import { findReservationByLink } from '../../src/daemon/store/reservations/reservations.ts'

@@ -38,7 +38,7 @@ const second = 1000
 /** Between attempts; the last one repeats. */
 const pausesMs = [5, 30, 120, 600, 3600].map((seconds) => seconds * second)
 const maxAttempts = 12
-/** How often a daemon that sends no mails looks whether another has. */
+/** A daemon that sends no mails looks this often for those that another has tried. */
 const lookMs = 200
 /** After the server could not be reached, no other mail is tried for this long. */
 const quietMs = 5 * second
@@ -130,8 +130,8 @@ export class MailQueue {
     else {
       if (result.scope === 'server') this.#quietUntil = clock.monotonic() + quietMs
       const at = clock.now() + (pausesMs[Math.min(attempts, pausesMs.length - 1)] ?? 0)
-      const isOver = attempts + 1 >= maxAttempts || at >= until
-      await (isOver ? store.giveUp(id, result.reason) : store.later({ id, attempts }, at, result.reason))
+      const isLast = attempts + 1 >= maxAttempts || at >= until
+      await (isLast ? store.giveUp(id, result.reason) : store.later({ id, attempts }, at, result.reason))
     }
     for (const resolve of this.#waiting.get(id) ?? []) resolve()
   }

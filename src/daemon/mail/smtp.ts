@@ -100,7 +100,7 @@ export function createMailServer(
   }
 }
 
-/** What nodemailer says of a failure. */
+/** A failure, as nodemailer describes it. */
 interface SmtpError {
   code?: unknown
   responseCode?: unknown

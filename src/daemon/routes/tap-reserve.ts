@@ -16,7 +16,7 @@ import { cardsOf, pageDeps } from './tap-page.ts'
 import { pageSettings, privateHeaders, sendPage } from './tap-page-answer.ts'
 import { cookiesOf } from './tap-page-cookies.ts'
 
-/** How long an answer waits for the mail server, so that an address that it refuses is said at once. */
+/** An answer waits this long for the mail server, so that an address that it refuses is said at once. */
 const sendingMs = 3000
 
 /** The forms of a tap page that keep what the tap allows, by e-mail. */

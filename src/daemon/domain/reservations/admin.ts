@@ -8,7 +8,7 @@ import { type Clock, iso } from '../time/time.ts'
 
 type Deps = { db: Db; clock: Clock }
 
-/** What is kept for somebody; nobody is shown for whom. */
+/** Kept for somebody; nobody is shown for whom. */
 export interface KeptReservation {
   id: number
   teamId: number

@@ -46,7 +46,7 @@ export async function endIfMoved(deps: HolderDeps, row: ReservationRow, isShown 
   if (row.state !== 'kept' || row.claims === 0 || row.holder === null) return false
   const isOther = (owner: string | null) => owner !== null && owner !== row.holder
   if (isShown && !isOther(await holderOnPage(deps, row.tokenRow))) return false
-  // What is cached may be from before it was kept.
+  // A cached answer may be from before it was kept.
   if (!isOther(await holderOf(deps, row.tokenRow))) return false
   await deps.db.write((trx) => endReservation(trx, row.tapId, iso(deps.clock.now())))
   return true

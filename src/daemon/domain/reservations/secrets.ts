@@ -20,6 +20,9 @@ function derived(box: SecretBox, purpose: 'code' | 'link', nonce: string): Buffe
 export const codeOf = (box: SecretBox, nonce: string): string =>
   String(derived(box, 'code', nonce).readUIntBE(0, 6) % 1_000_000).padStart(6, '0')
 
+/** Entered codes that are compared with one mail's. */
+export const maxTries = 5
+
 /** Takes as long for a wrong code as for the right one. @param entered as typed: blanks and dashes do not count */
 export function isCode(box: SecretBox, nonce: string, entered: string): boolean {
   const digits = Buffer.alloc(6)

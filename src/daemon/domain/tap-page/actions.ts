@@ -5,7 +5,7 @@ import type { ImagePlace } from '../badge-events/public-event.ts'
 import type { ListedBadgeEvent } from '../chips/badge-status.ts'
 import type { ChipAssets } from '../chips/chip-record.ts'
 import { claimOf, issuedCodes } from '../codes/seals.ts'
-import type { OwnReservation } from '../reservations/keep.ts'
+import type { OwnReservation } from '../reservations/own.ts'
 import { isGood, isQueried, mayClaim, mintsNow } from '../taps/refs.ts'
 import type { Action, ActionName, ActionState, ClosedReason } from './content.ts'
 import {

@@ -8,7 +8,7 @@ import { pageOfChip } from '../../store/tap-page/tap-pages.ts'
 import { type Brand, brandOf } from '../access/brand.ts'
 import { imagePlace } from '../badge-events/public-event.ts'
 import { assetsOf, linkedToken } from '../chips/chip-record.ts'
-import { type ReservationReadDeps, reservationsOf } from '../reservations/keep.ts'
+import { type ReservationReadDeps, reservationsOf } from '../reservations/own.ts'
 import { iso } from '../time/time.ts'
 import { type ActionDeps, actionsOf, type PageFacts, shownBadges } from './actions.ts'
 import { calendarQuery } from './calendar.ts'
@@ -83,7 +83,7 @@ export async function buildPage(deps: BuildDeps, visit: Visit, viewing: ViewOpti
   const { tap } = visit
   const { cookies, watch } = viewing
   const storyToken = linkedToken(tap)
-  // What changes on an open page are its cards.
+  // Only the cards of an open page change.
   const story = () => (watch ? [] : readStory(deps, tap.uid, storyToken))
   const [facts, links, ofToken] = await Promise.all([
     factsOf(deps, visit, cookies),

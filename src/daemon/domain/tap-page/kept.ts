@@ -15,12 +15,12 @@ import { codeOf } from './records.ts'
 import { keepable } from './reserve-state.ts'
 import type { Visit } from './visit.ts'
 
-/** What a mailed link leads to. */
+/** The page that a mailed link leads to. */
 export interface KeptPage {
   page: TapPage
   /** ISO 8601. */
   until: string
-  /** What can be sent to a wallet: badges that are over, say, cannot. */
+  /** Can be sent to a wallet; badges whose event has ended, say, cannot. */
   open: Action[]
   /** The last attempt was refused for this. */
   failure?: Failure
@@ -38,8 +38,8 @@ export async function findKept(deps: KeptDeps, secret: string): Promise<Found> {
   if (!row || row.endsAt === null) return { is: 'unknown' }
   const tap = await findTap(db.read, row.tapId)
   const codes = tap && issuedCodes(seals, { id: tap.tapId, at: tap.at }, tap.codes, 'kept')
-  const isOver = row.state === 'ended' || row.endsAt <= iso(clock.now()) || (await isOvertaken(db.read, row))
-  if (!codes || isOver || tap.isEnded || tap.disabledAt !== null) return { is: 'ended' }
+  const isEnded = row.state === 'ended' || row.endsAt <= iso(clock.now()) || (await isOvertaken(db.read, row))
+  if (!codes || isEnded || tap.isEnded || tap.disabledAt !== null) return { is: 'ended' }
   if (await endIfMoved(deps, row)) return { is: 'ended' }
   const { endsAt: until, keptAt } = row
   const visit = { tap, ref: '', links: [], codes, expiresAt: until, ...(keptAt === null ? {} : { keptAt }) }

@@ -17,7 +17,7 @@ interface Deps {
   clock: { now(): number }
 }
 
-/** What a mail says, and to whom. */
+/** A mail's content and recipient. */
 export interface DueMail {
   to: string
   language: string

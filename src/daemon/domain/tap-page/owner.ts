@@ -33,7 +33,7 @@ interface OwnerOptions {
    */
   since: string | undefined
   isFollowed: boolean
-  /** How long `quick` waits. */
+  /** In milliseconds, for `quick`. */
   patienceMs?: number
 }
 

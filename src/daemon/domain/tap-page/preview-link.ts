@@ -6,7 +6,7 @@ import { type TapQuery, type VerifyTapDeps, verifyTap } from '../taps/verify-tap
 import { describePiece, type PieceDescription } from './piece.ts'
 import { publicPath } from './public-page.ts'
 
-/** What a shared link shows of its piece, before anybody opens it. */
+/** Shown of a shared link's piece before anybody opens it. */
 export interface LinkPreview {
   brand: Brand
   ownWords: string | null

@@ -10,7 +10,7 @@ import { type OwnerDeps, ownerOnPage } from './owner.ts'
 import { describePiece, tokenOnPage } from './piece.ts'
 import { heldSince, readStory, type StoryEntry, storyEntries } from './story.ts'
 
-/** What everyone sees who has the address of a chip's page. Without the UID, and without anything that can be done. */
+/** For everyone who has the address of a chip's page: without the UID, and without anything that can be done. */
 export interface PublicPage {
   path: string
   brand: Brand

@@ -9,7 +9,7 @@ import type { ActionState, ClosedReason } from './content.ts'
 import { type RecordDeps, recordedRegistration, transactionState } from './records.ts'
 import type { Visit } from './visit.ts'
 
-/** What is known of a token's registrations. */
+/** A visit, and the registrations of its chip's token. */
 export interface RegistrationFacts {
   visit: Visit
   token: LocatedToken | undefined

@@ -1,4 +1,5 @@
-import { isShared, type OwnReservation } from '../reservations/keep.ts'
+import { isShared } from '../reservations/keep.ts'
+import type { OwnReservation } from '../reservations/own.ts'
 import type { PageFacts } from './actions.ts'
 import type { Action, Failure, Reserve } from './content.ts'
 

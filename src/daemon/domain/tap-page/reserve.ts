@@ -1,6 +1,7 @@
 import type { Actor } from '../../store/audit/audit.ts'
 import { DomainError } from '../errors/errors.ts'
-import { askForCode, askForLink, type KeepDeps, keepByCode } from '../reservations/keep.ts'
+import { askForCode, askForLink } from '../reservations/ask.ts'
+import { type KeepDeps, keepByCode } from '../reservations/keep.ts'
 import type { ActDeps } from './act.ts'
 import { actionsOf } from './actions.ts'
 import { factsOf } from './build.ts'
@@ -10,7 +11,7 @@ import { codesOf, type Visit } from './visit.ts'
 
 type ReserveDeps = ActDeps & KeepDeps
 
-/** What a form asks for. `link`: another link to what is kept already. */
+/** The input of a form. `isLink`: it asks for another link to what is kept already. */
 export type ReserveForm = { email: string; isLink: boolean } | { entered: string }
 
 /**

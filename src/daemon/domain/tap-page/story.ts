@@ -14,7 +14,7 @@ export interface StoryEntry {
   is: StoryKind
   /** Name of an event, or a team's note. */
   text: string | undefined
-  /** How often on that day. */
+  /** On that day. */
   count: number
 }
 

@@ -8,7 +8,7 @@ import { shortened } from './wording.ts'
 
 type Explained = Pick<Action, 'kind' | 'waitSeconds'>
 
-/** What an action does, before anything is entered: whoever can lose the piece by it is named. */
+/** Stands by an action before anything is entered: whoever can lose the piece by it is named. */
 export function explain(
   { kind, waitSeconds = 0 }: Explained,
   content: Pick<TapPage, 'actions' | 'piece'>,

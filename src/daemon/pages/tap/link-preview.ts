@@ -7,7 +7,7 @@ import { stringsOf } from './strings/strings.ts'
 import { teamName } from './team.ts'
 import { brief } from './wording.ts'
 
-/** What crawlers read of a page. `url`: its stable address. */
+/** For crawlers. `url`: the page's stable address. */
 export interface OpenGraph {
   title: string
   description?: string | undefined

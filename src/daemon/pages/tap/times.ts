@@ -70,7 +70,7 @@ export function opening(allowedAt: string, settings: TimeSettings): Html {
   return html`<span class="ticks">${wait({ time: countdown(allowedAt, settings) })}</span><span class="still">${words}</span>`
 }
 
-/** How long a registration holds. */
+/** The end of a registration. */
 export function holding(expiresAt: string, settings: TimeSettings): Html {
   const { until, untilDays } = stringsOf(settings).registered
   const ms = msUntil(expiresAt, settings)
@@ -79,7 +79,7 @@ export function holding(expiresAt: string, settings: TimeSettings): Html {
   return html`<span class="ticks">${until({ time: countdown(expiresAt, settings) })}</span>`
 }
 
-/** How long a page's actions can be used. */
+/** The time left for a page's actions. */
 export function timeLeft(endsAt: string, settings: TimeSettings): Html {
   const strings = stringsOf(settings)
   const ms = msUntil(endsAt, settings)

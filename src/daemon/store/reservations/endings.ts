@@ -47,10 +47,9 @@ const overtaken = (db: Queries) =>
       ]),
     )
 
-const isOver = statement<{ tapId: number }>()((db, p) =>
+export const isOvertaken = statement<{ tapId: number }>()((db, p) =>
   overtaken(db).where('reservations.tapId', '=', p.tapId),
-)
-export const isOvertaken = isOver.exists
+).exists
 
 export const endOvertaken = (db: Queries, { now, limit }: { now: string; limit: number }): Promise<number> =>
   affected(

@@ -93,7 +93,7 @@ export async function giveBackBadges(
   return over.length
 }
 
-/** How many of an event's codes are held. */
+/** @returns the number of an event's codes that are held */
 export async function heldBadges(db: Queries, badgeEventId: number): Promise<number> {
   const { count } = await db
     .selectFrom('keptBadges')

@@ -8,7 +8,7 @@ export interface ReservationFilter {
   limit: number
 }
 
-/** What is kept, newest first, each with its newest mail. */
+/** Kept ones, newest first, each with its newest mail. */
 export function keptReservations(
   db: Queries,
   { teamId, uid, before, limit }: ReservationFilter,

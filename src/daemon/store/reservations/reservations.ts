@@ -121,7 +121,7 @@ const keepsClaim = statement<OfChip>()((db, p) =>
 /** True if the claim of a chip or token is kept for somebody. */
 export const isClaimKept = keepsClaim.exists
 
-/** What is kept of a chip or its token for an address, newest first. */
+/** A chip's, or its token's, kept for an address; newest first. */
 export const keptForAddress = (
   db: Queries,
   { uid, tokenRow, now, addressHash }: OfChip & { addressHash: string },

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** What a tap allows, kept for a person who gave an e-mail address. At most one for a tap. */
+/** Things that a tap allows, kept for a person who gave an e-mail address. At most one for a tap. */
 export interface ReservationsTable {
   tapId: number
   chipUid: string
