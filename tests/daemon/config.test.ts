@@ -352,6 +352,19 @@ test("the keystore's password file is for the daemon alone: that others can read
   expect(startWarnings(load(env))).toEqual([])
 })
 
+test.each([
+  [{}, true],
+  [{ TAPCHIP_HOST: '::1' }, true],
+  [{ TAPCHIP_BASE_URL: 'http://127.0.0.1:8484' }, true],
+  [{ TAPCHIP_BASE_URL: 'http://192.168.1.20:8484', TAPCHIP_HOST: '0.0.0.0' }, false],
+  [{ TAPCHIP_BASE_URL: 'https://tap.example', TAPCHIP_TRUST_PROXY: '1' }, false],
+])('that links in mails would lead nowhere is warned of: %j %s', (env, isWarned) => {
+  const mail = { TAPCHIP_SMTP_URL: 'smtp://mail.example', TAPCHIP_SMTP_FROM: 'tags@acme.example' }
+  const warning = expect.stringMatching(/^The links in mails lead to .*TAPCHIP_BASE_URL/)
+  expect(startWarnings(load({ ...env, ...mail }))).toEqual(isWarned ? [warning] : [])
+  expect(startWarnings(load(env))).toEqual([])
+})
+
 test('a seed that gives tokens of somebody else’s contract an owner is told that nothing mints them', async () => {
   const lines: string[] = []
   const address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'

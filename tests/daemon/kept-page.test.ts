@@ -40,6 +40,7 @@ test('says who loses the piece, and what a wallet is', () => {
 test('says that two taps move nothing yet', () => {
   const body = linkOf('two-taps')
   expect(body).toContain('Nothing moves yet')
-  expect(body).not.toContain('goes there')
+  expect(body).toContain('>Register</button>')
+  expect(body).not.toMatch(/goes there|Send it/)
   expect(body).toContain('do not pass it on')
 })

@@ -5,6 +5,7 @@ import { isLoopback } from '../http/forwarded.ts'
 export const startWarnings = (config: Config): string[] => [
   ...config.warnings,
   ...unknownProxy(config),
+  ...deadLinks(config),
   ...(config.keystore === undefined ? [] : openToOthers(config.keystore.passwordFile)),
 ]
 
@@ -27,5 +28,14 @@ function unknownProxy({ baseUrl, host, trustProxy }: Config): string[] {
   if (isLoopback(hostname) || !(protocol === 'https:' || isLoopback(host))) return []
   return [
     `${baseUrl} is served through a proxy, but TAPCHIP_TRUST_PROXY is not set, so all visitors share one rate limit. Set it to the number of proxies, such as 1, or to their networks.`,
+  ]
+}
+
+/** A mail is read on a phone, whatever the chips' own URLs begin with. */
+function deadLinks({ baseUrl, host, mail }: Config): string[] {
+  const hostname = baseUrl === undefined ? host.replace('::1', '[::1]') : new URL(baseUrl).hostname
+  if (mail === undefined || !isLoopback(hostname)) return []
+  return [
+    `The links in mails lead to ${hostname}, which no phone reaches. Set TAPCHIP_BASE_URL to the address that people's phones open.`,
   ]
 }

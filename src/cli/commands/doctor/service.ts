@@ -80,7 +80,7 @@ export const checkMail = (mail: AnswerOf<'GET /admin/status'>['mail'] | undefine
   if (!mail) return []
   return [
     mail.trouble === null
-      ? ok('mail', 'the mail server answers, and accepts the account')
+      ? ok('mail', 'the mail server answers, and accepts the account if one is set')
       : fail(
           'mail',
           mail.trouble,

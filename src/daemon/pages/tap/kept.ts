@@ -31,12 +31,12 @@ ${open.length > 0 && walletExplained(strings)}
   return layout(failure ? strings.problem({ title }) : title, main, settings, { brand })
 }
 
-function form({ recipient, failure }: KeptPage, secret: string, settings: PageSettings): Html {
+function form({ open, recipient, failure }: KeptPage, secret: string, settings: PageSettings): Html {
   const strings = stringsOf(settings)
   return html`<form data-action="kept" method="post" action="${pathOf(settings, `/t/keep/${secret}#kept-status`)}">
 <label for="kept-recipient">${strings.recipient}</label>
 <div class="field" dir="ltr"><input id="kept-recipient" name="recipient" placeholder="${strings.recipientHint}" value="${recipient?.slice(0, 255)}" required maxlength="255" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="send" aria-describedby="kept-status"${failure && html` aria-invalid="true"`}></div>
-<button type="submit">${strings.kept.button}</button>
+<button type="submit">${open.some(({ kind }) => kind === 'register') ? strings.buttons.register : strings.kept.button}</button>
 </form>`
 }
 
