@@ -99,9 +99,10 @@ test('of two tabs, the later one is told that the other’s entry counts, and st
   const { card, status, is } = action(two, 'claim')
   await is('confirmed')
   expect(await status.textContent()).toMatch(/belongs to bob\.eth .*another page of this tap/)
-  const answered = two.waitForResponse(/\/t\/live$/)
-  await two.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
-  await (await answered).finished()
+  await two.evaluate(`new Promise((shown) => {
+    document.addEventListener('tapchip:shown', shown, { once: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })`)
   expect(await card.locator('[data-too-late]').count()).toBe(1)
   expect(await action(one, 'claim').card.locator('[data-too-late]').count()).toBe(0)
 })
