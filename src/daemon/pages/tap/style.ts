@@ -3,8 +3,7 @@
  * text makes all of it larger; every box may shrink, and every text may break anywhere. Places for results keep being
  * rendered while they are empty: screen readers hear only what appears in an element that they know. `data-room` is
  * the longest text that an element may show; the element is that high from the start, so that nothing moves. `.bar`
- * stands at the foot of the screen until the button is there; a field or a box to tick that it would leave only a part
- * of, it covers as a whole.
+ * stands at the foot of the screen until the button is there.
  */
 const style = `
 html{--side:min(1.25rem,5.5vw);--pad:min(1.15rem,4.5vw);--bar:3.5rem;--gap:1.25rem;scroll-padding-block:1rem calc(var(--bar) + .5rem)}
@@ -74,28 +73,15 @@ form~*{position:relative;z-index:2;background:var(--card)}
 .card>form~p,.card>form~.room{margin-block-start:-.75rem;padding-block-start:.75rem}
 .card:has(>form){display:flex;flex-direction:column}
 form~.room{flex:1 0 auto;align-content:start;min-block-size:var(--bar)}
-.bar{position:sticky;inset-block-end:0;z-index:1;block-size:var(--bar);margin:calc(-1*(var(--bar) + var(--gap) + var(--pad) + 1px)) calc(var(--pad) + 1px) calc(var(--pad) + 1px)}
-.bar:focus-within{z-index:3}
+.bar{position:sticky;inset-block-end:0;z-index:1;block-size:var(--bar);background:var(--card);margin:calc(-1*(var(--bar) + var(--gap) + var(--pad) + 1px)) calc(var(--pad) + 1px) calc(var(--pad) + 1px)}
 .bar a::after{content:" ↓";content:" ↓"/"";white-space:pre}
-.bar a{--up:0rem;--down:0rem;--under:entry calc(-1*var(--bar)) entry 0%;position:relative;z-index:0;display:flex;align-items:center;justify-content:center;block-size:var(--bar);padding-block-end:.5rem;background:var(--card);color:var(--on-button);line-height:1.2;font-weight:650;text-align:center;text-decoration:none;overflow:hidden}
-.bar a::before{content:"";position:absolute;z-index:-1;inset:var(--up) 0 auto;block-size:3rem;border-radius:.65rem;background:var(--button)}
+.bar a{display:flex;align-items:center;justify-content:center;block-size:3rem;border-radius:.65rem;background:var(--button);color:var(--on-button);line-height:1.2;font-weight:650;text-align:center;text-decoration:none;overflow:hidden}
 .card:not(:has(form))+.bar,:has(form :focus)>.bar{display:none}
-@supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen}
-.card:has(+.bar)>form .field{view-timeline:--field-seen;view-timeline-inset:auto var(--bar)}
+@supports (animation-timeline:view()){main{timeline-scope:--button-seen}
 .card:has(+.bar)>form [type=submit]{view-timeline:--button-seen;view-timeline-inset:auto var(--bar)}
 .bar{animation:auto gone forwards;animation-timeline:--button-seen}
-.bar a{margin-block-start:calc(-1*var(--up));block-size:calc(var(--up) + var(--bar) + var(--down));padding-block:var(--up) calc(.5rem + var(--down));animation:auto;animation-name:up,down,down;animation-timeline:--field-seen,--field-seen,--button-seen;animation-range:entry,var(--under),var(--under)}
-@keyframes gone{from,to{visibility:hidden}}
-@keyframes up{from,to{--up:3rem}}
-@keyframes down{from,to{--down:3rem}}}
+@keyframes gone{from,to{visibility:hidden}}}
 /*collect*/
-@supports (animation-timeline:view()){main{timeline-scope:--field-seen,--button-seen,--box1,--box2,--box3,--box4}
-.choices [type=checkbox]{view-timeline:--box1;view-timeline-inset:auto var(--bar)}
-.choices li:nth-child(2) [type=checkbox]{view-timeline-name:--box2}
-.choices li:nth-child(3) [type=checkbox]{view-timeline-name:--box3}
-.choices li:nth-child(4) [type=checkbox]{view-timeline-name:--box4}
-.choices li:nth-child(n+5) [type=checkbox]{view-timeline-name:none}
-.bar a{animation-name:up,up,up,up,up,down,down,down,down,down,down;animation-timeline:--field-seen,--box1,--box2,--box3,--box4,--field-seen,--button-seen,--box1,--box2,--box3,--box4;animation-range:entry,entry,entry,entry,entry,var(--under),var(--under),var(--under),var(--under),var(--under),var(--under)}}
 .choices{display:grid;gap:.5rem;margin-block-end:.25rem}
 .choices li{display:grid;grid-template-columns:minmax(0,1fr);padding-block-end:.5rem;border-block-end:1px solid var(--line)}
 .choice{position:relative;display:flex;gap:.7rem;align-items:center;min-block-size:2.25rem}

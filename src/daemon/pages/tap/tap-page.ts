@@ -85,13 +85,13 @@ ${walletExplained(strings)}`
 
 /**
  * Leads to the first form while its button is below the screen; then it lies under the card, see style.ts. It takes no
- * room of its own.
+ * room of its own. Keys reach the form itself, which comes before it.
  */
 function bar(key: string, { actions }: TapPage, settings: PageSettings): Html {
   const { titles, collect, reserve } = stringsOf(settings)
   const action = actions.find((one) => keyOf(one) === key)
   const title = action ? titles[action.kind] : key === reserveKey ? reserve.elsewhereTitle : collect.title
-  return html`<p class="bar"><a href="#${key}-label">${title}</a></p>`
+  return html`<p class="bar"><a tabindex="-1" href="#${key}-label">${title}</a></p>`
 }
 
 /** The script has no texts of its own. */
