@@ -86,6 +86,23 @@ describe('POST /t/live', () => {
     await stream.cancel()
   })
 
+  test('whoever knows of a claim learns the new owner for everyone', async () => {
+    const shown = async (load: () => ReturnType<Browser['load']>) => {
+      for (;;) {
+        const [, owner] = /data-owner="([^"]*)"/.exec((await load()).answer.body) ?? []
+        // Of a chain that is slow to answer, a page says nothing.
+        if (owner !== '') return owner
+      }
+    }
+    const [browser, other] = [new Browser(p), new Browser(p)]
+    const page = await browser.tap(chips.jacket(8), 1)
+    await browser.press(page, { kind: 'claim', recipient: bob })
+    const { parameters } = await other.tap(chips.jacket(8), 2)
+    await p.settled()
+    expect(await shown(() => browser.load(page.parameters))).toBe(getAddress(bob))
+    expect(await shown(() => other.load(parameters))).toBe(getAddress(bob))
+  })
+
   test('ends also where the claimed token has moved on, and the chain is slow', async () => {
     const browser = new Browser(p)
     const page = await browser.tap(chips.jacket(7), 1)

@@ -102,28 +102,38 @@ export function refusalOf(error: unknown): string | undefined {
 
 interface CacheEntry {
   at: number
+  /** The chain was asked after this. */
+  since: string
   answer: Promise<unknown>
 }
 
 /**
- * A TTL cache per chain for answers that rarely change; beyond `most`, the oldest are removed. Failures are not
- * cached.
+ * A TTL cache per chain for answers that rarely change; beyond `maxEntries`, the oldest are removed. Failures are not
+ * cached. `since` (ISO 8601): answers that were asked for before are not used.
  */
 export function ttlCache(maxEntries: number) {
   const caches = new WeakMap<Chain, Map<string, CacheEntry>>()
-  return async <T>(chain: Chain, what: string, forMs: number, ask: () => Promise<T>): Promise<T> => {
+  return async <T>(
+    chain: Chain,
+    what: string,
+    forMs: number,
+    ask: () => Promise<T>,
+    since = '',
+  ): Promise<T> => {
     const ofChain = caches.get(chain) ?? new Map<string, CacheEntry>()
     caches.set(chain, ofChain)
     const before = ofChain.get(what)
     // Only `ask` sets values, each for its own key.
-    if (before && performance.now() - before.at < forMs) return before.answer as Promise<T>
+    if (before && before.since >= since && performance.now() - before.at < forMs)
+      return before.answer as Promise<T>
     ofChain.delete(what)
     for (const oldest of ofChain.keys()) {
       if (ofChain.size >= maxEntries) ofChain.delete(oldest)
       break
     }
     const answer = ask()
-    ofChain.set(what, { at: performance.now(), answer })
+    const latest = before && before.since > since ? before.since : since
+    ofChain.set(what, { at: performance.now(), since: latest, answer })
     answer.catch(() => ofChain.delete(what))
     return answer
   }
@@ -135,14 +145,18 @@ export const ttlCached = ttlCache(1000)
 // A separate cache, since there are more tokens and owners than contracts.
 export const ownersCached = ttlCache(2000)
 
-/** @param since answers from before it are not used */
+/** Whoever knows of a claim asks anew for everyone. @param since see ttlCache */
 export const cachedOwnerOf = (
   chain: Chain,
   { contractAddress, tokenId }: TokenLocation,
-  { forMs, since = '' }: { forMs: number; since?: string | undefined },
+  { forMs, since }: { forMs: number; since?: string | undefined },
 ): Promise<Address | undefined> =>
-  ownersCached(chain, `owner ${contractAddress}/${tokenId} ${since}`, forMs, () =>
-    ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)),
+  ownersCached(
+    chain,
+    `owner ${contractAddress}/${tokenId}`,
+    forMs,
+    () => ownerOf(chain.client, getAddress(contractAddress), BigInt(tokenId)),
+    since,
   )
 
 /** A token's owner on its chain. `note`: why the owner is unknown; without it, the token has no owner. */
