@@ -222,7 +222,7 @@ export const de: Messages = {
     secret:
       'Wer diesen Link hat, kann es an eine eigene Wallet senden lassen: Geben Sie ihn nicht weiter. Er gilt ein Mal.',
     forget:
-      'Ihre Adresse wird verschlüsselt aufbewahrt, nur dafür verwendet und vergessen, sobald Sie eine Wallet nennen.',
+      'Ihre Adresse wird verschlüsselt aufbewahrt, nur dafür verwendet und vergessen, wenn Sie eine Wallet nennen oder die Zeit abgelaufen ist.',
     notYou: 'Wenn Sie das nicht waren, brauchen Sie nichts zu tun.',
   },
   check: {

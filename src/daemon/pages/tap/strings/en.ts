@@ -208,7 +208,7 @@ export const en = {
     secret:
       'Whoever has this link can have it sent to a wallet of theirs, so do not pass it on. It works once.',
     forget:
-      'Your address is kept encrypted, used for this alone, and forgotten as soon as you name a wallet.',
+      'Your address is kept encrypted, used for this alone, and forgotten when you name a wallet or the time is over.',
     notYou: 'If this was not you, do nothing.',
   },
   check: {

@@ -196,7 +196,8 @@ export const es: Messages = {
     linkSubject: 'Guardado para ti: {piece}',
     link: 'Está guardado para ti hasta el {day, date}. Cuando tengas una wallet, abre este enlace e indica su dirección:',
     secret: 'Quien tenga este enlace puede usarlo para su propia wallet: no lo compartas. Vale una sola vez.',
-    forget: 'Tu dirección queda cifrada, se usa solo para esto y se olvida en cuanto indicas una wallet.',
+    forget:
+      'Tu dirección queda cifrada, se usa solo para esto y se olvida cuando indicas una wallet o termina el plazo.',
     notYou: 'Si no has sido tú, no tienes que hacer nada.',
   },
   check: {

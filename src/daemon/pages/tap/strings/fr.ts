@@ -207,7 +207,7 @@ export const fr: Messages = {
     secret:
       'Toute personne qui a ce lien peut l’utiliser pour son propre portefeuille : ne le transmettez pas. Il est valable une seule fois.',
     forget:
-      'Votre adresse est conservée chiffrée, ne sert qu’à cela, et est oubliée dès que vous donnez un portefeuille.',
+      'Votre adresse est conservée chiffrée, ne sert qu’à cela, et est oubliée dès que vous donnez un portefeuille ou que le délai est passé.',
     notYou: 'Si ce n’était pas vous, vous n’avez rien à faire.',
   },
   check: {
