@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { KeptPage } from '../../src/daemon/domain/tap-page/kept.ts'
 import { keptPage } from '../../src/daemon/pages/tap/kept.ts'
 import { samples } from '../../src/daemon/pages/tap/samples.ts'
 import { pageLanguages } from '../../src/values/page-languages.ts'
@@ -16,14 +17,20 @@ const settings = {
   home: 'https://taps.example',
 } as const
 
-function linkOf(state: string, language: (typeof pageLanguages)[number] = 'en', failure?: { code: string }) {
+function pageOf(state: string) {
   const shown = samples(now).find((one) => one.state === state)?.shows
   if (!shown || !('page' in shown)) throw new Error(`no sample ${state}`)
-  const { page } = shown
-  const open = page.actions.filter(({ kind }) => state !== 'two-taps' || kind === 'register')
-  const kept = { page, open, until: '2026-05-30T12:00:00.000Z', ...(failure ? { failure } : {}) }
-  return keptPage(kept, 's'.repeat(32), { ...settings, language }).body
+  return shown.page
 }
+
+function linkOf(state: string, language: (typeof pageLanguages)[number] = 'en') {
+  const page = pageOf(state)
+  const open = page.actions.filter(({ kind }) => state !== 'two-taps' || kind === 'register')
+  return bodyOf({ page, open }, language)
+}
+
+const bodyOf = (kept: Pick<KeptPage, 'page' | 'open'>, language: (typeof pageLanguages)[number] = 'en') =>
+  keptPage({ ...kept, until: '2026-05-30T12:00:00.000Z' }, 's'.repeat(32), { ...settings, language }).body
 
 test.each(pageLanguages)('says nothing of a chip that is genuine: %s', (language) => {
   const titles = { en: 'genuine', de: 'echt', fr: 'authentique', es: 'auténtico' }
@@ -43,4 +50,13 @@ test('says that two taps move nothing yet', () => {
   expect(body).toContain('>Register</button>')
   expect(body).not.toMatch(/goes there|Send it/)
   expect(body).toContain('do not pass it on')
+})
+
+test('says of each of several badges where it went', () => {
+  const page = pageOf('badge-confirmed')
+  const [badge] = page.actions
+  if (!badge) throw new Error('no badge')
+  const actions = ['Walk', 'Evening'].map((title, id) => ({ ...badge, id, title }))
+  const body = bodyOf({ page: { ...page, actions }, open: [] })
+  expect(body).toMatch(/>Walk<\/p><p>Done\.[\s\S]*>Evening<\/p><p>Done\./)
 })

@@ -47,10 +47,13 @@ function explanations({ page, open }: KeptPage, strings: Strings): Html {
   return html`${moves.map((action) => explain(action, page, strings))}${open.length > moves.length && html`<p>${all}</p>`}<p>${secret}</p>`
 }
 
+const nameOf = ({ kind, title }: Action, strings: Strings): string =>
+  brief(title || strings.titles[kind], 100)
+
 const titles = (actions: readonly Action[], strings: Strings): string =>
   actions
     .filter(({ kind }) => !isSecondStep(kind, actions))
-    .map(({ kind, title }) => brief(title || strings.titles[kind], 100))
+    .map((action) => nameOf(action, strings))
     .join(' · ')
 
 const isSecondStep = (kind: Action['kind'], actions: readonly Action[]): boolean =>
@@ -63,8 +66,14 @@ function stateOf(actions: readonly Action[]): Html {
   return isDone ? html` data-state="confirmed"` : html``
 }
 
+/** Of several things, each by its name. */
 function outcomes(actions: readonly Action[], settings: PageSettings): Html {
-  return html`${actions.map((action) => outcome(action, settings))}`
+  const strings = stringsOf(settings)
+  return html`${actions.map((action) => {
+    const shown = outcome(action, settings)
+    const isNamed = actions.length > 1 && action.title !== '' && shown.text !== ''
+    return html`${isNamed && html`<p class="kind">${nameOf(action, strings)}</p>`}${shown}`
+  })}`
 }
 
 function outcome({ kind, state }: Action, settings: PageSettings): Html {
