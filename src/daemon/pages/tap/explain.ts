@@ -1,6 +1,5 @@
 import type { Action, TapPage } from '../../domain/tap-page/content.ts'
 import { type Html, html } from './html.ts'
-import { ifYours } from './item.ts'
 import { roomFor } from './parts.ts'
 import type { Strings } from './strings/strings.ts'
 import { duration } from './times.ts'
@@ -23,12 +22,14 @@ export function explain(
   if (of === 'item' || isUnowned) return html`<p>${texts.mint}</p>`
   const { name: known = '', address = '' } = owner ?? {}
   const isShort = known !== '' && known.length <= widestName.length
-  const name = isShort ? known : owner ? shortened(address) : widestName
+  const name = isShort ? known : shortened(address)
   const own = texts.claimOwn({ owner: name })
-  const from = texts.claimFrom({ owner: name })
-  // Until the chain has said whose it is, there is room for what will be said then.
-  if (!owner) return html`<p${roomFor(html`${from}`, html`${own}`)}><span>${texts.claim}</span></p>`
-  return html`<p>${ifYours(own, owner.isYours ? own : from)}</p>`
+  const shown = owner
+    ? html`<span data-yours="${own}">${owner.isYours ? own : texts.claimFrom({ owner: name })}</span>`
+    : html`<span>${texts.claim}</span>`
+  // The same before and after the chain has said whose it is.
+  const widest = { owner: widestName }
+  return html`<p${roomFor(html`${texts.claimFrom(widest)}`, html`${texts.claimOwn(widest)}`)}>${shown}</p>`
 }
 
 /** Most people do the first step now; only those who did it with an earlier tap can do the second. */
