@@ -12,7 +12,12 @@ import { spawnDaemon } from '../support/process.ts'
 import { acmeKey } from '../support/seeds.ts'
 import { teamTokenOf } from '../support/team-token.ts'
 
-const env = { TAPCHIP_DATA_KEY: '0123456789abcdef'.repeat(4), TAPCHIP_ADMIN_TOKEN: adminToken }
+const env = {
+  TAPCHIP_DATA_KEY: '0123456789abcdef'.repeat(4),
+  TAPCHIP_ADMIN_TOKEN: adminToken,
+  // Otherwise a daemon tells its contracts of its new address first, and may be killed at that.
+  TAPCHIP_BASE_URL: 'http://localhost:3000',
+}
 const preload = join(import.meta.dirname, '../support/kill-at-commit.mjs')
 const directories: string[] = []
 const directory = (): string => {
