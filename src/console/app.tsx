@@ -7,7 +7,7 @@ import { formatClock } from './parts/time.tsx'
 import type { ConsoleSession } from './requests.ts'
 import { hrefTo, Link, navigate, usePlace } from './router.tsx'
 import { screenAt, screens } from './screens.ts'
-import { setSession } from './session.ts'
+import { dropSecret, keepSecret, setSession } from './session.ts'
 import { TeamChoice } from './team-choice.tsx'
 import { shell } from './words/shell.ts'
 
@@ -22,6 +22,7 @@ export function App() {
     const ask = async () => {
       try {
         const known: ConsoleSession = await (await send('/session')).json()
+        keepSecret()
         setSession(known)
         load(known)
         setProblem(undefined)
@@ -29,6 +30,7 @@ export function App() {
         else void startLive()
       } catch (error) {
         if (!(error instanceof RequestProblem)) throw error
+        if (error.status === 401 && dropSecret()) return ask()
         setProblem(error)
         if (error.status !== 401) timer = setTimeout(ask, retryMs)
       }
@@ -135,10 +137,11 @@ function Header({
 
 /** Says that what is shown is old, and since when. */
 function Away() {
-  const { away, isGone } = useLive()
+  const { away, isGone, isCrowded } = useLive()
   return (
     <div class="banners" aria-live="polite">
       {isGone ? <p class="banner">{shell.consoleGone}</p> : null}
+      {isCrowded ? <p class="banner">{shell.crowded}</p> : null}
       {away && !isGone ? (
         <p class="banner" data-away="">
           {shell.away(formatClock(away.since))} <span class="quiet">{away.message}</span>

@@ -9,6 +9,8 @@ export interface LiveState {
   readonly away: { readonly since: string; readonly message: string } | undefined
   /** The console's own program does not answer. */
   readonly isGone: boolean
+  /** Other windows take all the streams that a browser may have. */
+  readonly isCrowded: boolean
 }
 
 /** What may have changed. */
@@ -20,7 +22,7 @@ const showEveryMs = 100
 const silenceMs = 40_000
 const minuteSeconds = 60
 
-let state: LiveState = { taps: [], away: undefined, isGone: false }
+let state: LiveState = { taps: [], away: undefined, isGone: false, isCrowded: false }
 const listeners = new Set<() => void>()
 const changeListeners = new Set<(kinds: readonly Changed[] | 'all') => void>()
 /** Oldest first. */
@@ -58,17 +60,33 @@ function tellChanged(kinds: readonly Changed[] | 'all'): void {
   for (const listener of changeListeners) listener(kinds)
 }
 
+const isHidden = (): boolean => document.visibilityState !== 'visible'
+
+/** A browser has six connections to a host for all its tabs, so that one nobody sees must hold none. */
+async function becomeVisible(): Promise<void> {
+  while (isHidden())
+    await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }))
+}
+
+/** Until the stream ends, or nobody sees this tab. */
 async function followOnce(): Promise<void> {
+  let isLeft = false
   const ended = new AbortController()
   let watchdog: ReturnType<typeof setTimeout> | undefined
   const watch = () => {
     clearTimeout(watchdog)
     watchdog = setTimeout(() => ended.abort(), silenceMs)
   }
+  const onVisibility = () => {
+    if (!isHidden()) return
+    isLeft = true
+    ended.abort()
+  }
+  document.addEventListener('visibilitychange', onVisibility)
   try {
     watch()
     const response = await send(`/stream?after=${lastSeq}`, { signal: ended.signal })
-    if (state.isGone) set({ ...state, isGone: false })
+    if (state.isGone || state.isCrowded) set({ ...state, isGone: false, isCrowded: false })
     // What changed since the last stream was not told.
     if (isAgain) tellChanged('all')
     isAgain = true
@@ -82,8 +100,11 @@ async function followOnce(): Promise<void> {
       rest = lines.pop() ?? ''
       for (const line of lines) if (line !== '') receive(JSON.parse(line))
     }
+  } catch (error) {
+    if (!isLeft) throw error
   } finally {
     clearTimeout(watchdog)
+    document.removeEventListener('visibilitychange', onVisibility)
   }
 }
 
@@ -121,11 +142,15 @@ export function tapsOfLastMinute(team: string, now: number): number {
 /** Follows until the page is closed, over restarts of the daemon and of the console. */
 export async function startLive(): Promise<void> {
   for (;;) {
+    await becomeVisible()
     try {
       await followOnce()
     } catch (error) {
-      if (error instanceof RequestProblem && error.status === 401) return set({ ...state, isGone: true })
-      if (!state.isGone) set({ ...state, isGone: true })
+      const status = error instanceof RequestProblem ? error.status : 0
+      const isCrowded = status === 429
+      if (isCrowded !== state.isCrowded || isCrowded === state.isGone)
+        set({ ...state, isGone: !isCrowded, isCrowded })
+      if (status === 401) return
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }

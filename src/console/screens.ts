@@ -47,7 +47,16 @@ export const screens = (): readonly Screen[] => all.filter(({ needs }) => may(ne
 export function screenAt(path: string): { readonly screen: Screen; readonly id: string } | undefined {
   for (const screen of screens()) {
     const found = screenPaths[screen.name].exec(path)
-    if (found) return { screen, id: decodeURIComponent(found[1] ?? '') }
+    if (found) return { screen, id: decoded(found[1] ?? '') }
   }
   return undefined
+}
+
+/** A mistyped escape leads to a screen that finds nothing, not to an empty page. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

@@ -9,12 +9,27 @@ const storageKey = 'tapchip-console-session'
 export function takeSecret(): void {
   const secret = /^#session=([\w-]+)$/.exec(location.hash)?.[1]
   if (secret === undefined) return
-  localStorage.setItem(storageKey, secret)
+  sessionStorage.setItem(storageKey, secret)
   history.replaceState(null, '', location.pathname + location.search)
 }
 
+/** Once the server knows it. */
+export function keepSecret(): void {
+  const secret = sessionStorage.getItem(storageKey)
+  if (secret === null) return
+  localStorage.setItem(storageKey, secret)
+  sessionStorage.removeItem(storageKey)
+}
+
+/** A link that somebody made up must not end the session that this browser has. @returns whether there was such a secret */
+export function dropSecret(): boolean {
+  const isGiven = sessionStorage.getItem(storageKey) !== null
+  sessionStorage.removeItem(storageKey)
+  return isGiven
+}
+
 export const sessionHeaders = (): Record<string, string> => ({
-  [sessionHeader]: localStorage.getItem(storageKey) ?? '',
+  [sessionHeader]: sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey) ?? '',
 })
 
 let session: ConsoleSession | undefined

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { linesOf } from '../../src/values/line-splitter.ts'
 import { bearer } from '../support/admin.ts'
 import { openBrowser } from '../support/browser.ts'
-import { openConsole, startConsole } from '../support/console.ts'
+import { enter, openConsole, startConsole } from '../support/console.ts'
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
@@ -80,12 +80,6 @@ const open = (url: string, headers: Record<string, string> = {}) =>
     const request = get(url, { headers }, resolve).on('error', reject)
     onTestFinished(() => void request.destroy())
   })
-
-async function enter(link: string): Promise<Record<string, string>> {
-  const { headers } = await open(link)
-  const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
-  return { cookie, 'x-console-session': /#session=(.+)$/.exec(String(headers.location))?.[1] ?? '' }
-}
 
 type Line = { seq?: number; taps?: { id: number }[] }
 

@@ -1,5 +1,4 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -7,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { audit } from '../support/axe.ts'
 import { openBrowser } from '../support/browser.ts'
 import { spawnCli } from '../support/cli-process.ts'
-import { environmentOf, openConsole, rootToken, startConsole } from '../support/console.ts'
+import { ask, enter, environmentOf, openConsole, rootToken, startConsole } from '../support/console.ts'
 import { chipUid } from '../support/phygitals.ts'
 import { spawnDaemon } from '../support/process.ts'
 import { derived } from '../support/seeds.ts'
@@ -29,32 +28,6 @@ const tapBy = async (uid: string) => {
   const url = daemon.tapUrl(uid)
   await fetch(url, { headers: { accept: 'text/html' } })
   return url
-}
-
-interface Answered {
-  readonly status: number
-  readonly headers: Record<string, string | string[] | undefined>
-  readonly text: string
-}
-
-/** A request with any headers, as a browser or a program could send it. */
-const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') =>
-  new Promise<Answered>((resolve, reject) => {
-    const request = httpRequest(url, { method, headers }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-    })
-    request.on('error', reject).end()
-  })
-
-/** Both secrets of a session, as the browser of the link gets them. */
-async function enter(link: string): Promise<Record<string, string>> {
-  const { headers } = await ask(link)
-  const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
-  return { cookie, 'x-console-session': /#session=(.+)$/.exec(String(headers.location))?.[1] ?? '' }
 }
 
 test('a link opens the console once, by a cookie of its port', async () => {
@@ -174,6 +147,7 @@ test('a chip is disabled and enabled after a question that names daemon and team
   await question.getByRole('button', { name: 'Disable' }).click()
   await page.getByRole('button', { name: 'Enable' }).click()
   await expect.poll(() => page.locator('main').innerText()).toMatch(/lost on the way/)
+  await question.waitFor()
   await page.keyboard.press('Escape')
   await expect.poll(() => question.count()).toBe(0)
   await page.getByRole('button', { name: 'Enable' }).click()
@@ -198,7 +172,8 @@ test('taps go on after the daemon was killed: none is missed, and none comes twi
     seedFile,
     JSON.stringify({ version: 1, keySets: [derived], teams: [{ name: 'Acme', chipGroups: [group] }] }),
   )
-  const env = { TAPCHIP_ADMIN_TOKEN: rootToken, TAPCHIP_ADMIN: 'off' }
+  // A daemon that is killed leaves its chain.
+  const env = { TAPCHIP_ADMIN_TOKEN: rootToken, TAPCHIP_ADMIN: 'off', TAPCHIP_DEV_CHAIN: 'off' }
   const start = (port: string) =>
     spawnDaemon(['--data-dir', join(folder, 'data'), '--port', port, '--seed', seedFile], env)
   const first = await start('0')

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -61,4 +62,30 @@ export async function openConsole(
   await page.goto(link)
   await page.locator('main[data-screen]').waitFor()
   return { page, complaints }
+}
+
+interface Answered {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly text: string
+}
+
+/** A request with any headers, as a browser or a program could send it. */
+export const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') =>
+  new Promise<Answered>((resolve, reject) => {
+    const request = httpRequest(url, { method, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject).end()
+  })
+
+/** Both secrets of a session, as the browser of the link gets them. */
+export async function enter(link: string): Promise<Record<string, string>> {
+  const { headers } = await ask(link)
+  const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
+  return { cookie, 'x-console-session': /#session=(.+)$/.exec(String(headers.location))?.[1] ?? '' }
 }

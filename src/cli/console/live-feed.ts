@@ -25,8 +25,8 @@ export class LiveFeed {
   #cursor: number | undefined
   /** Told taps beyond the cursor, which may come again. */
   #told = new Map<string, number>()
-  readonly #ended = new AbortController()
-  #running: Promise<void> | undefined
+  /** While there are pages: a daemon that nobody looks at is asked nothing. */
+  #following: { readonly ended: AbortController; readonly running: Promise<void> } | undefined
 
   constructor(client: Client, options: { team: string | undefined; now: () => Date }) {
     this.#client = client
@@ -39,19 +39,30 @@ export class LiveFeed {
    * @returns a function that unsubscribes
    */
   follow(after: number, listener: (event: LiveEvent) => void): () => void {
-    this.#running ??= this.#run()
+    this.#following ??= this.#start()
     listener({ away: this.#away })
     // A number that is not ours is of an earlier console on this port.
     const missed = after < 0 || after > this.#seq ? this.#seq : this.#seq - after
     const taps = this.#kept.slice(Math.max(0, this.#kept.length - missed))
     if (taps.length > 0) listener({ seq: this.#seq, taps })
     this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) void this.close()
+    }
   }
 
+  /** Until a page follows again, which goes on at the cursor. */
   async close(): Promise<void> {
-    this.#ended.abort()
-    await this.#running
+    const following = this.#following
+    this.#following = undefined
+    following?.ended.abort()
+    await following?.running
+  }
+
+  #start() {
+    const ended = new AbortController()
+    return { ended, running: this.#run(ended.signal) }
   }
 
   #tell(event: LiveEvent): void {
@@ -69,15 +80,14 @@ export class LiveFeed {
     this.#tell({ seq: this.#seq, taps: fresh })
   }
 
-  #tellAway(away: { since: string; message: string } | null): void {
-    // Since when, remains.
-    if ((away === null) === (this.#away === null)) return
-    this.#away = away
-    this.#tell({ away })
+  /** @param message null: it is there. Since when it is not, remains; why, may change, as to a key that is refused */
+  #tellAway(message: string | null): void {
+    if (message === (this.#away?.message ?? null)) return
+    this.#away = message === null ? null : { since: this.#away?.since ?? this.#now().toISOString(), message }
+    this.#tell({ away: this.#away })
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#ended
+  async #run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         const events = this.#client.stream('GET /admin/events/follow', {
@@ -86,6 +96,8 @@ export class LiveFeed {
           idleTimeoutMs: silenceMs,
         })
         for await (const event of events) {
+          // Another run may tell this already.
+          if (signal.aborted) return
           if ('taps' in event) this.#tellTaps(event)
           else this.#tell(event)
           failures = 0
@@ -94,8 +106,7 @@ export class LiveFeed {
         throw new Error('The daemon ended the stream of events.')
       } catch (error) {
         if (signal.aborted) return
-        const message = describeError(error).lines.join(' ')
-        this.#tellAway({ since: this.#now().toISOString(), message })
+        this.#tellAway(describeError(error).lines.join(' '))
       }
       const wait = retryMs[Math.min(failures, retryMs.length - 1)]
       await sleep(wait, undefined, { signal }).catch(() => undefined)

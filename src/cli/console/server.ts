@@ -30,6 +30,8 @@ import { Sessions } from './sessions.ts'
 const host = '127.0.0.1'
 const maxConnections = 200
 const maxStreams = 32
+/** A browser has six connections to us for all its tabs, and needs some for requests. */
+const maxStreamsOfBrowser = 4
 /** A page that does not read is cut, and comes back with its cursor. */
 const maxBufferedBytes = 1024 * 1024
 const keepAliveMs = 15_000
@@ -52,7 +54,8 @@ export class ConsoleServer {
   readonly #sessions = new Sessions()
   readonly #previews = new Previews()
   readonly #feed: LiveFeed
-  readonly #streams = new Set<ServerResponse>()
+  /** With the cookie of their browser. */
+  readonly #streams = new Map<ServerResponse, string | undefined>()
   /** One at a time, for all pages. */
   #diagnosis: Promise<Diagnosis> | undefined
   #origin = ''
@@ -86,7 +89,7 @@ export class ConsoleServer {
   }
 
   async close(): Promise<void> {
-    for (const stream of this.#streams) stream.end()
+    for (const stream of this.#streams.keys()) stream.end()
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
     await Promise.all([closed, this.#feed.close()])
@@ -120,7 +123,8 @@ export class ConsoleServer {
     if (!this.#sessions.has(cookie, typeof secret === 'string' ? secret : undefined))
       return refuse(response, 401, 'no_session', 'This page has no session. Open the console by a new link.')
     if (url.pathname === '/session') return answerJson(response, 200, await this.#session())
-    if (url.pathname === '/stream') return this.#stream(response, Number(url.searchParams.get('after')))
+    if (url.pathname === '/stream')
+      return this.#stream(response, cookie, Number(url.searchParams.get('after')))
     if (url.pathname === previewPath)
       return this.#previews.render(this.#options.client, response, url.searchParams)
     if (url.pathname === diagnosisPath) return this.#diagnose(response)
@@ -155,11 +159,12 @@ export class ConsoleServer {
       const to = `/now#session=${session.secret}`
       return comesFromElsewhere(request) ? html(200, leadOn(to, language, page.stylesheet)) : redirect(to)
     }
-    if (!hasSession && comesFromElsewhere(request) && /^\/[\w/.%?&=-]*$/.test(pathname + search))
+    const isScreen = pathname === '/' || Object.values(screenPaths).some((path) => path.test(pathname))
+    // A path can begin with another host: //elsewhere.
+    if (!hasSession && isScreen && comesFromElsewhere(request) && /^[\w/.%?&=-]*$/.test(pathname + search))
       return html(200, leadOn((pathname + search).replaceAll('&', '&amp;'), language, page.stylesheet))
     if (!hasSession) return html(401, noSession('none', language, page.stylesheet))
     if (pathname === '/') return redirect('/now')
-    const isScreen = Object.values(screenPaths).some((path) => path.test(pathname))
     return html(isScreen ? 200 : 404, page.index)
   }
 
@@ -196,8 +201,9 @@ export class ConsoleServer {
     }
   }
 
-  #stream(response: ServerResponse, after: number) {
-    if (this.#streams.size >= maxStreams)
+  #stream(response: ServerResponse, cookie: string | undefined, after: number) {
+    const ofBrowser = [...this.#streams.values()].filter((of) => of === cookie)
+    if (this.#streams.size >= maxStreams || ofBrowser.length >= maxStreamsOfBrowser)
       return refuse(response, 429, 'too_many', 'Too many pages of this console are open. Close some.')
     response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' })
     const send = (line: string) => {
@@ -209,7 +215,7 @@ export class ConsoleServer {
       send(`${JSON.stringify(event)}\n`),
     )
     const keepAlive = setInterval(() => send('\n'), keepAliveMs)
-    this.#streams.add(response)
+    this.#streams.set(response, cookie)
     response.once('close', () => {
       clearInterval(keepAlive)
       unfollow()

@@ -21,8 +21,8 @@ export function Empty({
 
 const nextStep = ({ status, code }: RequestProblem): string => {
   if (code === 'daemon_away') return shell.problemNext.away
-  if (status === 401 || code === consoleGone) return shell.problemNext.session
-  return status === 403 ? shell.problemNext.forbidden : shell.problemNext.other
+  if (code === 'no_session' || code === consoleGone) return shell.problemNext.session
+  return status === 401 || status === 403 ? shell.problemNext.forbidden : shell.problemNext.other
 }
 
 interface ProblemProps {

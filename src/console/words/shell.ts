@@ -23,8 +23,10 @@ export const shell = inLanguage(
     context: (name: string) => `Context ${name}`,
     protected: 'protected',
     signedInAs: (name: string) => `as ${name}`,
-    away: (time: string) => `The daemon is away since ${time}. What is shown is from before.`,
+    away: (time: string) => `No news from the daemon since ${time}. What is shown is from before.`,
     consoleGone: 'The console has ended, or this session has. Start it again: tapchip console',
+    crowded:
+      'Too many windows of this console are open, so this one does not show what happens. Close another one.',
     notFound: 'There is no such screen',
     notFoundWhy: 'The address may be mistyped, or your key may not see it.',
     toNow: 'To the taps',
@@ -80,8 +82,10 @@ export const shell = inLanguage(
     context: (name) => `Kontext ${name}`,
     protected: 'geschützt',
     signedInAs: (name) => `als ${name}`,
-    away: (time) => `Der Daemon antwortet seit ${time} nicht. Was hier steht, ist von vorher.`,
+    away: (time) => `Seit ${time} kommt nichts vom Daemon. Was hier steht, ist von vorher.`,
     consoleGone: 'Die Konsole oder diese Sitzung ist beendet. Neu starten: tapchip console',
+    crowded:
+      'Zu viele Fenster dieser Konsole sind offen; dieses zeigt nicht, was geschieht. Schließe ein anderes.',
     notFound: 'Diese Ansicht gibt es nicht',
     notFoundWhy: 'Vielleicht ist die Adresse vertippt, oder dein Schlüssel sieht sie nicht.',
     toNow: 'Zu den Taps',
