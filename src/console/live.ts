@@ -13,7 +13,6 @@ export interface LiveState {
   readonly isCrowded: boolean
 }
 
-/** What may have changed. */
 export type Changed = LiveChange | 'taps'
 
 const retryMs = 1000
@@ -34,7 +33,7 @@ let lastFlush = 0
 /** By second, then by team: more than the list has. */
 const counts = new Map<number, Map<string | null, number>>()
 
-/** What came in is shown in one frame, however much that was, and nobody reads more than ten a second. */
+/** All that came in is shown in one frame: nobody reads more than ten a second. */
 function schedule(): void {
   if (isScheduled) return
   isScheduled = true
@@ -87,7 +86,7 @@ async function followOnce(): Promise<void> {
     watch()
     const response = await send(`/stream?after=${lastSeq}`, { signal: ended.signal })
     if (state.isGone || state.isCrowded) set({ ...state, isGone: false, isCrowded: false })
-    // What changed since the last stream was not told.
+    // Changes since the last stream were not told.
     if (isAgain) tellChanged('all')
     isAgain = true
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()

@@ -6,7 +6,7 @@ type Scopes = { readonly [K in EndpointKey]?: Endpoints[K]['scope'] }
 // The whole of what the console may ask a daemon, with the scope that each takes. The server passes nothing else on, and a
 // screen or button whose scope the credential lacks is not shown.
 
-/** What screens read. */
+/** For screens. */
 export const reads = {
   'GET /admin/whoami': 'read',
   'GET /admin/teams': 'read',
@@ -33,7 +33,7 @@ export const reads = {
   'GET /admin/webhook-deliveries': 'read',
 } as const satisfies Scopes
 
-/** What buttons do. Each asks first, and its name stands in the audit log. */
+/** For buttons. Each asks first, and its name stands in the audit log. */
 export const acts = {
   'POST /admin/chips/:uid/disable': 'edit',
   'POST /admin/chips/:uid/enable': 'edit',
@@ -65,7 +65,7 @@ export const sessionHeader = 'x-console-session'
 /** Carries the typed name of a protected context. */
 export const confirmHeader = 'x-console-confirm'
 
-/** What the page knows of where it is: `GET /session`. */
+/** The page's surroundings: `GET /session`. */
 export interface ConsoleSession {
   /** The daemon's address, without anything secret. */
   readonly daemon: string
@@ -81,7 +81,7 @@ export interface ConsoleSession {
     readonly team: string | null
     readonly scopes: readonly string[]
   } | null
-  /** What the credential may do, of `reads` and `acts`. */
+  /** Those of `reads` and `acts` that the credential allows. */
   readonly may: readonly string[]
   /** Why `who` is unknown, and what to do. */
   readonly problem: { readonly message: string; readonly advice: string | null } | null
@@ -108,7 +108,7 @@ export interface Diagnosis {
   }[]
 }
 
-/** What an operator can see of the taps: a page shows no more, and the server keeps no more for it. */
+/** As many as an operator can look at: a page shows no more, and the server keeps no more for it. */
 export const maxLiveTaps = 1000
 
 type Followed = Answer<Endpoints['GET /admin/events/follow']>

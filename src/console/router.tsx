@@ -6,9 +6,8 @@ export interface Place {
   readonly query: URLSearchParams
 }
 
-/** What each screen is given. */
 export interface ScreenProps {
-  /** What its path names: a UID, an ID. */
+  /** In its path: a UID, an ID. */
   readonly id: string
 }
 
@@ -21,7 +20,7 @@ const tell = () => {
 }
 addEventListener('popstate', tell)
 
-/** What every address keeps: the team that was chosen. */
+/** Every address keeps the chosen team. */
 const kept = ['team'] as const
 
 /** An address of the console, with the chosen team. */

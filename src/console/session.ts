@@ -44,7 +44,7 @@ export const currentSession = (): ConsoleSession => {
   return session
 }
 
-/** What the credential may not do is not shown. */
+/** False: it is not shown. */
 export const may = (key: ReadKey | ActKey): boolean => session?.may.includes(key) ?? false
 
 /**

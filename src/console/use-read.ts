@@ -12,7 +12,7 @@ export interface Reading<T> {
 }
 
 interface Again {
-  /** What it is of: read again once something of it changed. */
+  /** Read again once something of these changed. */
   readonly on?: readonly Changed[]
   /** Not sooner than so long after the last time. */
   readonly restMs?: number

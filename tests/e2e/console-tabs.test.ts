@@ -1,8 +1,9 @@
+import { createServer } from 'node:http'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bearer } from '../support/admin.ts'
 import { openBrowser } from '../support/browser.ts'
-import { ask, openConsole, startConsole } from '../support/console.ts'
+import { ask, enter, openConsole, startConsole } from '../support/console.ts'
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts'
 import { derived, seed, uids } from '../support/seeds.ts'
 import { tap, tapPath } from '../support/taps.ts'
@@ -114,4 +115,44 @@ test('a credential that is revoked is named on open pages, with what to do', asy
   await fetch(`${d.url}/admin/admin-tokens/${id}`, { method: 'DELETE', headers: bearer(d.adminToken) })
   const said = page.locator('[data-away]')
   await said.filter({ hasText: /"wall" was revoked.*tapchip login/ }).waitFor()
+})
+
+test('a daemon that is none sets no cookie, redirects nobody, and ends nothing', async () => {
+  const elsewhere = { location: 'https://elsewhere.example/', 'set-cookie': 'a=b' }
+  const fake = createServer(({ url = '' }, response) => {
+    const type = (name: string) => response.writeHead(200, { ...elsewhere, 'content-type': name })
+    if (url.startsWith('/admin/events/follow'))
+      type('application/x-ndjson').write('{"later":[]}\n{"changed":["chips"]}\n')
+    else if (url.startsWith('/admin/teams')) response.writeHead(302, elsewhere).end()
+    else type('text/html').end('<script>alert(1)</script>')
+  })
+  await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    fake.close().closeAllConnections()
+  })
+  const address = fake.address()
+  const console = await consoleAt(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
+  const headers = await enter(console.link)
+  const get = (path: string) => ask(console.origin + path, headers)
+  for (const [path, status] of [
+    ['/api/admin/teams', 302],
+    ['/api/admin/chips', 200],
+    ['/session', 200],
+    ['/diagnosis', 200],
+  ] as const) {
+    const answer = await get(path)
+    expect([path, answer.status]).toEqual([path, status])
+    expect(answer.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
+    expect(answer.headers['content-security-policy']).toMatch(/script-src 'self';/)
+    expect(Object.keys(answer.headers)).not.toContain('set-cookie')
+    expect(Object.keys(answer.headers)).not.toContain('location')
+  }
+  const { problem } = JSON.parse((await get('/session')).text)
+  expect(problem.message).toMatch(/./)
+  const stream = await fetch(`${console.origin}/stream`, { headers })
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let told = ''
+  while (!told.includes('chips')) told += (await reader?.read())?.value ?? ''
+  await reader?.cancel()
+  expect(told.split('\n').filter(Boolean)).toEqual(['{"away":null}', '{"changed":["chips"]}'])
 })

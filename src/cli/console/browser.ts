@@ -9,7 +9,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Whether there is a desktop here whose browser could open a page. */
+/** A browser of a desktop here could open a page. */
 export const hasDesktop = (system: System): boolean => {
   const { env, platform = process.platform } = system
   const isRemote = Boolean(env.SSH_CONNECTION)

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What a request is refused with. */
 export interface Refusal {
   readonly status: number
   readonly code: string
@@ -54,7 +53,7 @@ export const comesFromElsewhere = (request: IncomingMessage): boolean =>
   ['cross-site', 'same-site'].includes(header(request, 'sec-fetch-site') ?? '')
 
 /**
- * Whether a request is for us and by our own page. A name that leads to this machine (DNS rebinding) has another Host;
+ * Undefined: a request is for us, and by our own page. A name that leads to this machine (DNS rebinding) has another Host;
  * pages at other ports are `same-site`, so they are told by their origin.
  */
 export function whyRefused(request: IncomingMessage, origin: string): Refusal | undefined {

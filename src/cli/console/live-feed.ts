@@ -99,7 +99,8 @@ export class LiveFeed {
           // Another run may tell this already.
           if (signal.aborted) return
           if ('taps' in event) this.#tellTaps(event)
-          else this.#tell(event)
+          // A newer daemon may tell more than our page knows.
+          else if ('changed' in event) this.#tell(event)
           failures = 0
           this.#tellAway(null)
         }

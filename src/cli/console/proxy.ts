@@ -35,7 +35,7 @@ const routes: readonly Route[] = [...Object.keys(reads), ...Object.keys(acts)].f
   return { key, method, path: new RegExp(`^${source}$`), isAct: key in acts }
 })
 
-/** What a credential may do, of all that the console can. @param scopes as `GET /admin/whoami` answers */
+/** The requests that a credential allows. @param scopes as `GET /admin/whoami` answers */
 export const permitted = (scopes: readonly string[]): string[] => {
   const held = parseScopes(JSON.stringify(scopes))
   return [...Object.entries(reads), ...Object.entries(acts)].flatMap(([key, scope]) =>

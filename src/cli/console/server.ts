@@ -43,7 +43,7 @@ interface Options {
   readonly team: string | undefined
   readonly page: Page
   readonly now: () => Date
-  /** What `doctor` finds, as far as it holds nothing up. */
+  /** Findings of `doctor` that hold nothing up. */
   readonly diagnose: () => Promise<Diagnosis['findings']>
 }
 

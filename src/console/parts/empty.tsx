@@ -30,7 +30,7 @@ interface ProblemProps {
   readonly onRetry?: (() => void) | undefined
 }
 
-/** What cannot be shown, why, and what to do. */
+/** Instead of what cannot be shown: why, and what to do. */
 export function Problem({ problem, onRetry }: ProblemProps) {
   const isGone = problem.code === consoleGone
   return (
@@ -60,7 +60,7 @@ interface WhenReadProps<T> {
   readonly children: (data: T) => ComponentChildren
 }
 
-/** What was read; until then that it is being read, or why it was not. */
+/** Shows the answer; until then that it is being read, or why it was not. */
 export function WhenRead<T>({ of: { data, problem, reload }, empty, children }: WhenReadProps<T>) {
   if (data === undefined) return problem ? <Problem problem={problem} onRetry={reload} /> : <Loading />
   if (empty !== undefined && Array.isArray(data) && data.length === 0) return <>{empty}</>

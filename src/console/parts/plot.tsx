@@ -17,7 +17,7 @@ interface PlotProps {
   readonly kind?: 'bars' | 'line'
   readonly height?: number
   readonly title: string
-  /** What somebody who does not see the plot should know. */
+  /** For those who do not see the plot. */
   readonly summary: string
 }
 

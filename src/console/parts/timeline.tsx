@@ -11,7 +11,7 @@ export interface TimelineEntry {
   readonly children?: ComponentChildren
 }
 
-/** What happened, newest first, with a heading a day. */
+/** Newest first, with a heading a day. */
 export function Timeline({
   entries,
   label,

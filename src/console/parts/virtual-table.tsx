@@ -28,7 +28,7 @@ interface TableProps<T> {
   readonly onEnd?: (() => void) | undefined
   /** Called with the rows that are in the page. */
   readonly onView?: ((rows: readonly T[]) => void) | undefined
-  /** How many rows there are in all, if more than are here. */
+  /** The number of all rows, if more than are here. */
   readonly total?: number | undefined
   /** Fits its rows up to this height; else it fills the height that the screen leaves. */
   readonly maxHeight?: number

@@ -47,10 +47,8 @@ export const shell = inLanguage(
     at: (daemon: string) => `Daemon ${daemon}`,
     ofTeam: (team: string) => `Team ${team}`,
     typeName: (name: string) => `This context is protected. Type its name, ${name}, to confirm.`,
-    contextName: 'Name of the context',
     wrongName: 'That is not the name of the context.',
     working: 'Working…',
-    rows: (count: string) => `${count} rows`,
     never: 'never',
     unknown: 'unknown',
     ago: {
@@ -106,10 +104,8 @@ export const shell = inLanguage(
     at: (daemon) => `Daemon ${daemon}`,
     ofTeam: (team) => `Team ${team}`,
     typeName: (name) => `Dieser Kontext ist geschützt. Tippe zur Bestätigung seinen Namen, ${name}.`,
-    contextName: 'Name des Kontexts',
     wrongName: 'Das ist nicht der Name des Kontexts.',
     working: 'Läuft…',
-    rows: (count) => `${count} Zeilen`,
     never: 'nie',
     unknown: 'unbekannt',
     ago: {

@@ -15,7 +15,7 @@ import { words } from './words.ts'
 const again = { on: ['batches'] } as const
 const shownAtMost = 200
 
-/** What is not over, state by state: the first ones are what an operator looks for. */
+/** Batches that are not over, state by state: the first ones are what an operator looks for. */
 const sections = [
   { title: words.sections.proposed, states: ['proposed'] },
   { title: words.sections.running, states: ['running'] },

@@ -17,7 +17,7 @@ export interface Change {
 const isChange = (value: unknown): value is { from?: unknown; to?: unknown } =>
   isJsonObject(value) && ('from' in value || 'to' in value)
 
-/** What a row changes or has changed, old and new. */
+/** Old and new values, planned or written. */
 export function changesIn(result: Result): Change[] {
   const { changes } = result
   if (isJsonObject(changes))

@@ -1,6 +1,6 @@
 import { inLanguage } from '../../words/language.ts'
 
-/** What rows change, by the column or field of a plan. */
+/** By the column or field of a plan. */
 export const columnWords: Readonly<Record<string, string>> = inLanguage(
   {
     label: 'label',

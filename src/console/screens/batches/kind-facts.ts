@@ -1,9 +1,9 @@
 import type { Scope } from '../../../values/scopes.ts'
 
 interface KindFacts {
-  /** What the daemon asks for to pause, resume, cancel or undo a batch of the kind, or to read its rows. */
+  /** The scope that the daemon asks for to pause, resume, cancel or undo a batch of the kind, or to read its rows. */
   readonly scope: Scope
-  /** What it did cannot be undone. */
+  /** It cannot be undone. */
   readonly isFinal?: true
 }
 

@@ -8,7 +8,7 @@ export type Batch = AnswerOf<'GET /admin/batches/:id'>
 const holds = (scope: Scope): boolean =>
   permits(parseScopes(JSON.stringify(currentSession().who?.scopes ?? [])), scope)
 
-/** Whether the credential may read its rows, and act on it. A kind of a newer daemon takes a key for everything. */
+/** Its rows may be read, and it may be acted on. A kind of a newer daemon takes a key for everything. */
 export const mayTouch = ({ kind }: Pick<Batch, 'kind'>): boolean => holds(kindFacts[kind]?.scope ?? 'all')
 
 /** Proposed under the credential's own name: somebody else has to approve it. */
@@ -30,7 +30,7 @@ const from: Readonly<Record<BatchAct, readonly State[]>> = {
 export const hasFailedRows = ({ state, failed, conflict }: Batch): boolean =>
   state === 'done' && failed + conflict > 0
 
-/** What state and credential allow, in the order of their buttons. */
+/** Those that state and credential allow, in the order of their buttons. */
 export function actsFor(batch: Batch): readonly BatchAct[] {
   const { state, kind, changed } = batch
   const isPossible: Readonly<Record<BatchAct, boolean>> = {

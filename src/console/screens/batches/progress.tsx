@@ -56,7 +56,7 @@ export function formatLeft(seconds: number): string {
 const formatRate = (rate: number): string =>
   words.rate(formatNumber(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate)))
 
-/** How far a batch is, how fast, and how long it takes. */
+/** Rows done, rows a second, and the time left. */
 export function Progress({ batch }: { readonly batch: Counted }) {
   const [rate, setRate] = useState<number>()
   const { done, total, state } = batch

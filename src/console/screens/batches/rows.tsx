@@ -48,7 +48,7 @@ export function BatchRows({ batch, onlyFailed }: RowsProps) {
 /** In answers of some kinds it is decimal. */
 const hexOf = (uid: string): string => (/^[1-9]\d*$/.test(uid) && uid.length !== 14 ? uidToHex(uid) : uid)
 
-/** What is known last; a result may leave out what the plan said. */
+/** The newest of each; a result may leave out what the plan said. */
 function latestOf({ row, plan, result }: BatchRow): Result {
   const last = result ?? plan
   return { ...plan, ...result, row, status: last?.status, error: last?.error }

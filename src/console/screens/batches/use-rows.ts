@@ -83,7 +83,7 @@ export function useRows(id: string, failed: boolean, version: string): Rows {
           const at = before.findIndex((page) => page.after === after)
           const old = before[at]
           if (old === undefined) return before
-          // What follows begins elsewhere now.
+          // The pages after it begin elsewhere now.
           const rest = old.next === fresh.next ? before.slice(at + 1) : []
           return [...before.slice(0, at), fresh, ...rest]
         })

@@ -13,7 +13,7 @@ interface CountsProps {
   readonly setState: (state: string) => void
 }
 
-/** How many chips there are in each state and group; a press shows those alone. */
+/** Counts by state and group; a press shows those chips alone. */
 export function Counts({ team, group, setGroup, state, setState }: CountsProps) {
   const of = group === '' || team === undefined ? {} : { chipGroup: group }
   const { data } = useRead(

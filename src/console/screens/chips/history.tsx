@@ -34,7 +34,7 @@ const TapTitle = ({ detail }: Pick<Happened, 'detail'>) => (
   </>
 )
 
-/** What else is known, in one line. */
+/** The other details, in one line. */
 const factsOf = (detail: Happened['detail']): string =>
   Object.entries(detail ?? {})
     .filter(([name, value]) => name !== 'outcome' && value !== null)

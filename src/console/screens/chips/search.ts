@@ -4,7 +4,7 @@ import type { RequestOf } from '../../api.ts'
 type Query = NonNullable<RequestOf<'GET /admin/chips'>['query']>
 
 /**
- * What somebody types, as a question: a UID in any notation, `item:ID`, a token as chain:contract/id, or the beginning of
+ * The question that somebody types: a UID in any notation, `item:ID`, a token as chain:contract/id, or the beginning of
  * a label.
  */
 export function questionOf(typed: string): Partial<Query> {

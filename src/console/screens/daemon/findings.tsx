@@ -10,7 +10,7 @@ import { words } from './words.ts'
 
 const tones = { fail: 'bad', warn: 'warn', ok: 'good' } as const
 
-/** What doctor finds, worst first. */
+/** Worst first. */
 export function Findings() {
   const [count, setCount] = useState(0)
   const [found, setFound] = useState<Diagnosis>()
@@ -65,7 +65,7 @@ export function Findings() {
   )
 }
 
-/** What is fine takes a press to be seen, so that what is not stands out. */
+/** Checks that passed take a press to be seen, so that the others stand out. */
 function List({ findings }: Pick<Diagnosis, 'findings'>) {
   const of = (status: Finding['status']) => findings.filter((one) => one.status === status)
   const fine = of('ok')

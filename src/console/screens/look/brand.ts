@@ -8,7 +8,7 @@ export type Field = keyof Brand
 export const fields = ['name', 'color', 'background', 'logoUrl'] as const satisfies readonly Field[]
 const isColor = (field: Field): boolean => field === 'color' || field === 'background'
 
-/** What is typed; empty: the page's own. */
+/** As typed; empty: the page's own. */
 export type Draft = Readonly<Record<Field, string>>
 
 export const draftOf = (brand: Brand): Draft => ({
@@ -24,7 +24,7 @@ const valueIn = (draft: Draft, field: Field): string | null => {
   return isColor(field) ? (parseColor(text) ?? text) : text
 }
 
-/** What is to be saved: the fields that differ. */
+/** The fields that differ, to be saved. */
 export function changesOf(brand: Brand, draft: Draft): Partial<Brand> {
   const changes: Partial<Brand> = {}
   for (const field of fields) {

@@ -38,7 +38,7 @@ export function Phones({ team, draft }: PhonesProps) {
     const to = states[(states.indexOf(shown) + by + states.length) % states.length]
     if (to !== undefined) setState(to)
   }
-  // What would be refused is not asked for: the last look stays.
+  // The last look stays where the daemon would refuse this one.
   const isRefused = lowContrast(draft) !== undefined || fields.some((field) => isUnreadable(draft, field))
   const query = {
     team: team.name,

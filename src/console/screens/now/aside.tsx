@@ -11,7 +11,7 @@ type Pulse = AnswerOf<'GET /admin/taps/pulse'>
 
 const maxShown = 6
 
-/** What somebody beside the stream of taps wants to know: attacks, opened pieces, and what is tapped most. */
+/** Beside the stream of taps: attacks, opened pieces, and what is tapped most. */
 export function Aside({ pulse }: { readonly pulse: Pulse | undefined }) {
   if (pulse === undefined) return <aside class="now-aside" />
   const { groups, items, attacks, opened } = pulse

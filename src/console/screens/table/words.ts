@@ -6,7 +6,6 @@ export const words = inLanguage(
     noneWhy: 'Readers of any machine appear here as soon as one of these runs:',
     station: (n: string) => `Table ${n}`,
     reader: (n: string) => `Reader ${n}`,
-    purposes: { provision: 'sets up', recover: 'repairs', reset: 'resets' },
     phases: {
       inspect: 'Looking at a chip',
       'set-up': 'Setting up',
@@ -22,14 +21,12 @@ export const words = inLanguage(
     last: 'Last chip',
     statuses: { provisioned: 'Set up', unchanged: 'As before', factory: 'Reset', failed: 'Failed' },
     noTeam: 'no team',
-    seen: 'Heard',
   },
   {
     none: 'Am letzten Tag hat kein Lesegerät Chips eingerichtet',
     noneWhy: 'Lesegeräte jedes Rechners erscheinen hier, sobald einer dieser Befehle läuft:',
     station: (n) => `Tisch ${n}`,
     reader: (n) => `Lesegerät ${n}`,
-    purposes: { provision: 'richtet ein', recover: 'stellt wieder her', reset: 'setzt zurück' },
     phases: {
       inspect: 'Sieht einen Chip an',
       'set-up': 'Richtet ein',
@@ -55,6 +52,5 @@ export const words = inLanguage(
       failed: 'Fehler',
     },
     noTeam: 'ohne Team',
-    seen: 'Gehört',
   },
 )
