@@ -40,8 +40,8 @@ export default defineConfig({
             // Of the command line, what reads and writes in ways that the others do not.
             'tests/cli/{audit,badge-events,badge-events-undo,batch-rate,batches,chips,chips-apply}.test.ts',
             'tests/cli/{chips-edit,doctor,guestbook,json-fields,phygitals,taps-stats,transactions,webhooks}.test.ts',
-            'tests/e2e/{collect-crash,crash,transfers-crash}.test.ts',
-            'tests/long/audit-million.test.ts',
+            'tests/e2e/{crash,transfers-crash}.test.ts',
+            'tests/long/{audit-million,collect-crash}.test.ts',
           ],
           // The latter is a part of the nodes.
           exclude: [...ofFiles, 'tests/daemon/public-nodes.test.ts'],

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { tools } from '../scripts/test-tools.mjs'
 
@@ -35,4 +35,33 @@ test('every file that may be left out is there', () => {
   const named = tools.flatMap(({ tests }) => tests).map((name) => name.replace('/**', ''))
   expect(named).toContain('tests/pcsc')
   expect(named.filter((name) => !existsSync(resolve(root, name)))).toEqual([])
+})
+
+const known = new Map<string, string[]>()
+function importsOf(file: string): string[] {
+  const before = known.get(file)
+  if (before) return before
+  const text = existsSync(resolve(root, file)) ? readFileSync(resolve(root, file), 'utf8') : ''
+  const paths = [...text.matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, path = '']) =>
+    join(file, '..', path),
+  )
+  const imports = paths.filter((path) => path.startsWith('tests/'))
+  known.set(file, imports)
+  return imports
+}
+
+test.each([
+  ['a browser', 'tests/support/browser.ts'],
+  ['a mail server', 'tests/support/mail-server.ts'],
+])('every file that uses %s may be left out', (what, support) => {
+  const uses = (file: string, seen = new Set<string>()): boolean => {
+    if (file === support || seen.has(file)) return file === support
+    seen.add(file)
+    return importsOf(file).some((path) => uses(path, seen))
+  }
+  const files = readdirSync(resolve(root, 'tests'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+    .map((file) => `tests/${file}`)
+  const named = tools.find((tool) => tool.what === what)?.tests
+  expect(files.filter((file) => uses(file)).sort()).toEqual(named)
 })
