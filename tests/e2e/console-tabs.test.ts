@@ -135,13 +135,15 @@ test('a daemon that is none sets no cookie, redirects nobody, and ends nothing',
   const headers = await enter(console.link)
   const get = (path: string) => ask(console.origin + path, headers)
   for (const [path, status] of [
-    ['/api/admin/teams', 302],
-    ['/api/admin/chips', 200],
+    ['/api/admin/teams', 502],
+    ['/api/admin/chips', 502],
     ['/session', 200],
     ['/diagnosis', 200],
   ] as const) {
     const answer = await get(path)
     expect([path, answer.status]).toEqual([path, status])
+    expect(answer.text).not.toContain('<script>')
+    if (status === 502) expect(answer.text).toMatch(/not a Tapchip daemon/)
     expect(answer.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
     expect(answer.headers['content-security-policy']).toMatch(/script-src 'self';/)
     expect(Object.keys(answer.headers)).not.toContain('set-cookie')

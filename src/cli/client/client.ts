@@ -194,7 +194,11 @@ export const createClient = (options: ClientOptions): Client => {
     const accept = 'application/json, application/x-ndjson'
     const headers = body === undefined ? { accept } : { accept, 'content-type': 'application/json' }
     const sending = { ...addressOf(key, request, wireBadge), headers, body, signal, idleTimeoutMs: timeoutMs }
-    return (await send(sending)).answer
+    const { answer, listener } = await send(sending)
+    if (/^application\/(json|x-ndjson)\b/.test(answer.headers['content-type'] ?? '')) return answer
+    // A network's login page, or a proxy: none of it may reach a page of ours.
+    answer.destroy()
+    throw readApiError(answer.statusCode ?? 0, undefined, '', listener)
   }
 
   const probe = async (path: string) => {

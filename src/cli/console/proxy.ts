@@ -54,7 +54,8 @@ export const refuse = (response: ServerResponse, statusCode: number, code: strin
 /** Answers that a request never got to the daemon, or that it answered nothing useful. */
 export function refuseFailed(response: ServerResponse, error: unknown): void {
   const [message = '', ...advice] = describeError(error).lines
-  const statusCode = error instanceof ApiError ? error.statusCode : 502
+  // Something else than a daemon may have answered 200.
+  const statusCode = error instanceof ApiError && error.statusCode >= 400 ? error.statusCode : 502
   const code = error instanceof ApiError ? error.code : 'daemon_away'
   answerJson(response, statusCode, { statusCode, code, message, advice: advice.join(' ') || null })
 }
