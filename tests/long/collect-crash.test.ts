@@ -117,7 +117,9 @@ else
     async ({ sql, when }) => {
       const env = { NODE_OPTIONS: `--import ${preload}`, KILL_SQL: sql, KILL_AT: '1', KILL_WHEN: when }
       const done = await collectKilled(env, dies)
-      expect(done).toBeLessThan(4)
+      // They are written beside each other, so the last write may be the one that ends it.
+      if (when === 'before') expect(done).toBeLessThan(4)
+      else expect(done).toBeGreaterThan(0)
     },
     180_000,
   )
