@@ -34,12 +34,29 @@ const TapTitle = ({ detail }: Pick<Happened, 'detail'>) => (
   </>
 )
 
+const isAction = (value: unknown): value is keyof typeof words.actions =>
+  typeof value === 'string' && value in words.actions
+
+/** Said by the title, or of no use to people. */
+const untold: Readonly<Record<string, true>> = { outcome: true, disabled: true, disabledAt: true, note: true }
+/** Sentences of people. */
+const sentences: Readonly<Record<string, true>> = { reason: true, text: true }
+
 /** The other details, in one line. */
 const factsOf = (detail: Happened['detail']): string =>
   Object.entries(detail ?? {})
-    .filter(([name, value]) => name !== 'outcome' && value !== null)
-    .map(([name, value]) => `${name} ${shown(value)}`)
+    .filter(([name, value]) => value !== null && !untold[name] && !(name === 'action' && isAction(value)))
+    .map(([name, value]) => (sentences[name] ? shown(value) : `${name} ${shown(value)}`))
     .join(' · ')
+
+const titleOf = ({ kind, detail }: Pick<Happened, 'kind' | 'detail'>) =>
+  kind === 'tap' ? (
+    <TapTitle detail={detail} />
+  ) : kind === 'change' && isAction(detail?.action) ? (
+    words.actions[detail.action]
+  ) : (
+    words.kinds[kind]
+  )
 
 /** A chip's whole life, newest first; older parts on request. */
 export function ChipHistory({ uid }: { readonly uid: string }) {
@@ -76,14 +93,16 @@ export function ChipHistory({ uid }: { readonly uid: string }) {
           at,
           by,
           tone: tones[kind],
-          title: kind === 'tap' ? <TapTitle detail={detail} /> : words.kinds[kind],
+          title: titleOf({ kind, detail }),
           children: (
             <>
-              {Object.entries(changes ?? {}).map(([column, { from, to }]) => (
-                <p key={column}>
-                  {column}: <del>{shown(from)}</del> → <ins>{shown(to)}</ins>
-                </p>
-              ))}
+              {Object.entries(changes ?? {})
+                .filter(([column]) => !untold[column])
+                .map(([column, { from, to }]) => (
+                  <p key={column}>
+                    {column}: <del>{shown(from)}</del> → <ins>{shown(to)}</ins>
+                  </p>
+                ))}
               <p class="quiet">{factsOf(detail)}</p>
             </>
           ),

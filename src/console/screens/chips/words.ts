@@ -67,6 +67,16 @@ export const words = inLanguage(
       mint: 'Minted',
       assignment: 'Assigned',
     },
+    actions: {
+      'chips.note': 'Noted',
+      'chips.disable': 'Disabled',
+      'chips.enable': 'Enabled',
+      'chips.import': 'Imported',
+      'chips.link': 'Linked to a token',
+      'chips.unlink': 'Unlinked from its token',
+      'chips.replace': 'Replaced',
+      'chips.reset': 'Reset',
+    },
   },
   {
     search: 'Suche nach Label, UID, Token oder Artikel',
@@ -134,6 +144,16 @@ export const words = inLanguage(
       claim: 'Beansprucht',
       mint: 'Geprägt',
       assignment: 'Zugewiesen',
+    },
+    actions: {
+      'chips.note': 'Notiert',
+      'chips.disable': 'Gesperrt',
+      'chips.enable': 'Entsperrt',
+      'chips.import': 'Importiert',
+      'chips.link': 'Mit einem Token verbunden',
+      'chips.unlink': 'Von seinem Token getrennt',
+      'chips.replace': 'Ersetzt',
+      'chips.reset': 'Zurückgesetzt',
     },
   },
 )
