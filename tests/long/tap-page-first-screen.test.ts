@@ -89,6 +89,29 @@ test.each(pageLanguages.map((language) => [language]))(
   },
 )
 
+const said = `(() => {${functions.split('const canPress')[0]}
+  return [...document.querySelectorAll('h1, .state, h1 + p')].flatMap((element) =>
+    isInside(element) ? [] : [element.textContent])
+})()`
+
+test.each(pageLanguages.map((language) => [language]))(
+  'in %s, a page that is no piece’s says on its first screen what is wrong, and what next',
+  async (language) => {
+    const page = await browser.newPage()
+    const { show } = await openChanging(page, script, { language, nonce: 'x', now, gateways })
+    const missing: string[] = []
+    for (const sample of samples(now).filter(({ shows }) => !('page' in shows)))
+      for (const viewport of viewports) {
+        await page.setViewportSize(viewport)
+        await show(sample)
+        const found = await page.evaluate<string[]>(said)
+        missing.push(...found.map((what) => `${sample.state}, ${viewport.width}×${viewport.height}: ${what}`))
+      }
+    expect(missing).toEqual([])
+    await page.close()
+  },
+)
+
 const blankCards = `[...document.querySelectorAll('.card:not(:has(form)):not(:has([data-state=pending]))')].flatMap((card) => {
   const bottoms = [...card.querySelectorAll('p, button')].map((element) => element.getBoundingClientRect().bottom)
   const blank = card.getBoundingClientRect().bottom - Math.max(...bottoms)

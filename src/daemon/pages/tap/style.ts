@@ -26,8 +26,9 @@ a{color:var(--accent);text-underline-offset:.2em}
 .team img{flex:none;block-size:2.25rem;inline-size:6rem;padding:.2rem;object-fit:contain;object-position:left;border-radius:.4rem}
 [dir=rtl] .team img{object-position:right}
 .team img:only-child{inline-size:min(9rem,100%)}
-.state{flex:0 1 20rem;display:flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.875rem}
+.state{display:flex;gap:.45rem;color:var(--accent);font-weight:600;font-size:.875rem}
 .tick{flex:none;display:grid;place-items:center;inline-size:1.4em;block-size:1.4em;border-radius:50%;background:var(--button);color:var(--on-button);font-size:.85em;font-weight:700}
+header .state{flex:0 1 20rem}
 .bad,.state.bad{color:var(--bad)}
 .state.bad .tick{background:var(--bad);color:var(--paper)}
 .soft,.hint,.explain,.collection,.kind,.time{color:var(--soft)}
@@ -154,7 +155,7 @@ details[open]>summary::after{transform:rotate(225deg) translate(-2px,-2px)}
 .technical{border-block-start:1px solid var(--line);padding-block-start:.5rem}
 .technical dl{display:grid;gap:.75rem;margin-block-end:.75rem}
 /*notice*/
-.notice{min-block-size:100vh;align-content:center;gap:.75rem;padding-block:2rem}
+.notice{min-block-size:100vh;justify-content:center;gap:.75rem;padding-block:2rem}
 header+.notice{min-block-size:calc(100vh - 5rem)}
 .pictogram{fill:none;stroke:var(--accent);stroke-width:3;stroke-linecap:round;margin-block-end:.5rem}
 /*all*/
