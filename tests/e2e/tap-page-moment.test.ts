@@ -42,7 +42,7 @@ test('a claim that is confirmed is framed once, moves nothing, and can be shared
   await claim.send('bob.eth')
   await claim.is('confirmed')
   await expect.poll(() => moment.isVisible()).toBe(true)
-  expect(await page.evaluate('moments')).toContain('clip-path')
+  await expect.poll(() => page.evaluate('moments')).toContain('clip-path')
   expect(await moved(page)).toEqual([])
   const text = (await moment.innerText()).replace(/\s+/g, ' ')
   expect(text).toContain('Jacket #1')
