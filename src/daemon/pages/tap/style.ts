@@ -50,7 +50,7 @@ dt{font-size:.85rem;color:var(--soft)}
 .address{white-space:nowrap}
 .name{display:inline-block;max-inline-size:100%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;vertical-align:bottom}
 [data-card=owner]{flex:1 1 12rem}
-[data-card=owner]>*{display:flex;gap:.4em}
+[data-card=owner]>*{display:flex;gap:.4em;min-block-size:1.5em}
 [data-owner] .address{flex:none}[data-owner] .name{flex-shrink:9999}
 @media (scripting:none){.still{display:initial}.ticks{display:none}}
 .card{display:grid;grid-template-columns:minmax(0,1fr);align-content:start;gap:.75rem;padding:var(--pad);border:1px solid var(--line);border-radius:1rem;background:var(--card)}
