@@ -1,6 +1,6 @@
-import { BackgroundLoop } from '../../../values/background-loop.ts'
 import type { Db } from '../../store/database/database.ts'
 import { auditedAfter, changeMarks, openBatches } from '../../store/taps/live-changes.ts'
+import { FollowedLoop } from './followed-loop.ts'
 
 export const changeKinds = [
   'chips',
@@ -31,9 +31,13 @@ const maxEntries = 500
 /** Tells what changed in the database, by whichever daemon, to be read again. */
 export class LiveChanges {
   readonly #deps: Deps
-  /** Of the loop: one that still ends tells later followers nothing. */
-  #followers = new Set<Follower>()
-  #loop: BackgroundLoop | undefined
+  readonly #loop = new FollowedLoop<Follower>(() => {
+    let seen: Seen | undefined
+    const run = async (followers: ReadonlySet<Follower>) => {
+      seen = await this.#send(seen, followers)
+    }
+    return { run, everyMs }
+  })
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -45,37 +49,13 @@ export class LiveChanges {
    * @returns a function that unsubscribes
    */
   follow(of: Pick<Follower, 'teamId'>, onChange: Follower['onChange']): () => void {
-    const follower = { ...of, onChange, hasBegun: false }
-    const followers = this.#followers.add(follower)
-    this.#loop ??= this.#start()
-    return () => {
-      followers.delete(follower)
-      if (followers.size > 0 || followers !== this.#followers) return
-      void this.#loop?.stop()
-      this.#loop = undefined
-      this.#followers = new Set()
-    }
+    return this.#loop.follow({ ...of, onChange, hasBegun: false })
   }
 
   /** For what is in this daemon's memory alone. */
   tell(kind: LiveChange, teamId: number | undefined): void {
-    for (const follower of this.#followers)
+    for (const follower of this.#loop.followers)
       if (follower.teamId === undefined || follower.teamId === teamId) follower.onChange([kind])
-  }
-
-  #start(): BackgroundLoop {
-    const followers = this.#followers
-    let seen: Seen | undefined
-    const loop = new BackgroundLoop({
-      run: async () => {
-        seen = await this.#send(seen, followers)
-      },
-      restMs: () => everyMs,
-      // The next look tells what this one could not.
-      failed: () => undefined,
-    })
-    loop.start()
-    return loop
   }
 
   async #send(seen: Seen | undefined, followers: ReadonlySet<Follower>): Promise<Seen> {

@@ -1,8 +1,8 @@
-import { BackgroundLoop } from '../../../values/background-loop.ts'
 import type { Db } from '../../store/database/database.ts'
 import { type ChipOfTap, chipsOfTaps, tapIdsAfter, tapsByIds } from '../../store/taps/live-changes.ts'
 import { listTaps, newestTap, type ShownTap } from '../../store/taps/taps.ts'
 import { teamNames } from '../access/teams.ts'
+import { FollowedLoop } from './followed-loop.ts'
 import { TapCursor } from './tap-cursor.ts'
 
 export interface LiveTap extends ShownTap {
@@ -40,9 +40,15 @@ const maxTaps = 1000
 /** Reads the taps of all daemons from the database, once for all that follow; nothing is read while nobody does. */
 export class LiveTapFeed {
   readonly #deps: Deps
-  /** Of the loop: one that still ends tells later followers nothing. */
-  #followers = new Set<Follower>()
-  #loop: BackgroundLoop | undefined
+  readonly #loop = new FollowedLoop<Follower>(() => {
+    let cursor: TapCursor | undefined
+    const run = async (followers: ReadonlySet<Follower>) => {
+      if (cursor) await this.#sendNew(cursor, followers)
+      cursor ??= await this.#begin()
+      for (const follower of followers) if (!follower.hasBegun) await this.#sendFirst(follower, cursor)
+    }
+    return { run, everyMs }
+  })
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -57,34 +63,7 @@ export class LiveTapFeed {
     of: { teamId: number | undefined; after: number | undefined },
     onTaps: (taps: LiveTaps) => void,
   ): () => void {
-    const follower: Follower = { ...of, onTaps, hasBegun: false, floor: 0 }
-    const followers = this.#followers.add(follower)
-    this.#loop ??= this.#start()
-    this.#loop.wake()
-    return () => {
-      followers.delete(follower)
-      if (followers.size > 0 || followers !== this.#followers) return
-      void this.#loop?.stop()
-      this.#loop = undefined
-      this.#followers = new Set()
-    }
-  }
-
-  #start(): BackgroundLoop {
-    const followers = this.#followers
-    let cursor: TapCursor | undefined
-    const loop = new BackgroundLoop({
-      run: async () => {
-        if (cursor) await this.#sendNew(cursor, followers)
-        cursor ??= await this.#begin()
-        for (const follower of followers) if (!follower.hasBegun) await this.#sendFirst(follower, cursor)
-      },
-      restMs: () => everyMs,
-      // The next look reads what this one could not.
-      failed: () => undefined,
-    })
-    loop.start()
-    return loop
+    return this.#loop.follow({ ...of, onTaps, hasBegun: false, floor: 0 })
   }
 
   async #begin(): Promise<TapCursor> {
