@@ -106,7 +106,7 @@ const credentials = (part: string, code: string, n: number): Record<string, stri
 
 // Without these the rest would be one 401 after the other.
 const isOwnGround = ({ method, url }: HostileRequest): boolean =>
-  method === 'DELETE' && /^\/admin\/(api-keys|admin-tokens)\/(0*[12]|%3[12])\b/.test(url)
+  method !== 'GET' && /^\/admin\/(api-keys|admin-tokens)\/(0*[12]|%3[12])\b/.test(url)
 
 /** How long the answer to some endpoints is not waited for: one never ends. */
 const isEndless = (key: string): boolean => /^GET \/admin\/(?:taps|events)\/follow$/.test(key)
