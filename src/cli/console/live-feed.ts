@@ -21,7 +21,7 @@ export class LiveFeed {
   #seq = 0
   readonly #listeners = new Set<(event: LiveEvent) => void>()
   #away: { since: string; message: string } | null = null
-  /** Where to go on. */
+  /** The next stream goes on after it. */
   #cursor: number | undefined
   /** Told taps beyond the cursor, which may come again. */
   #told = new Map<string, number>()

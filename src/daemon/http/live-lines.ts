@@ -30,7 +30,7 @@ interface Format {
   text(line: object): string
 }
 
-/** What several readers are told is written once. */
+/** By line, since several readers are told the same. */
 const written = new WeakMap<object, string>()
 
 function jsonLine(line: object): string {

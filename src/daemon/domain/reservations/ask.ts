@@ -19,7 +19,7 @@ const codeLifetimeMs = 10 * 60_000
 /** Mails with a code for one tap. */
 const maxAsks = 5
 
-/** Who asks for a mail. */
+/** Of a person who asks for a mail. */
 interface MailRequest {
   email: string
   language: string

@@ -40,7 +40,7 @@ export interface Piece {
         contractAddress: string
         tokenId: string
         url: string | undefined
-        /** Where its metadata is, below the base URL; undefined: it has none. */
+        /** Of its metadata, below the base URL; undefined: it has none. */
         dataPath?: string | undefined
       }
     | undefined

@@ -14,7 +14,7 @@ export interface LiveTap extends ShownTap {
 export interface LiveTaps {
   /** In their order. */
   taps: LiveTap[]
-  /** Who follows after it again misses nothing, but may get taps again that have a greater ID. */
+  /** A follower that goes on after it misses nothing, but may get taps again that have a greater ID. */
   cursor: number
 }
 

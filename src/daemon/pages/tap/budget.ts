@@ -4,7 +4,7 @@ import { brief } from './wording.ts'
 /** However much else there is. */
 const minBytes = 2000
 
-/** What the texts of a piece may take of a page, which has to stay small for a phone, whatever its metadata has. */
+/** Bytes for the texts of a piece: a page has to stay small for a phone, whatever its metadata has. */
 export class Budget {
   #left: number
   /** Something was left out. */

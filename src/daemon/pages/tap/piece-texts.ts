@@ -10,7 +10,7 @@ import type { StylePart } from './style.ts'
 
 /** Without what it loads; 30 kB with what this reckons too small. */
 const maxPageBytes = 29_000
-/** What else is in the head of a page, the titles of texts, and some more. */
+/** The rest of the head, the titles of texts, and some more. */
 const headBytes = 1400
 /** Most characters have one byte. */
 const bytesPerCharacter = 1.06

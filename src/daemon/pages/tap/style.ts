@@ -183,7 +183,7 @@ main:has(.kept){display:block;inline-size:auto;padding:0}
 }
 `
 
-/** What only some pages have; its rules stand between its name and the next one. */
+/** Rules that only some pages have: those between its name and the next one. */
 export type StylePart = 'collect' | 'claim' | 'notice'
 
 const [first = '', ...others] = style.split('/*')
