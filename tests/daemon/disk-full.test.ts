@@ -130,7 +130,7 @@ describe('what the disk has no room for', () => {
       // Pages that are free inside the file are used up first, so that the limit is the only room.
       await leaveRoom(0, p)
       await takeTheRest(p)
-      const lift = await leaveRoom(2, p)
+      const lift = await leaveRoom(3, p)
       const numbers = Array.from({ length: 20 }, (_, index) => index + 1)
       const move = async () => {
         const answer = await p.app.inject({
